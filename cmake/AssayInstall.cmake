@@ -1,0 +1,1 @@
+# Filled in with the first release of the package.

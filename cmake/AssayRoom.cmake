@@ -1,0 +1,36 @@
+# assay_room(NAME DEPENDS ... PRIVATE ...): the static library assay_NAME from every source under src/NAME.
+function(assay_room name)
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;PRIVATE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cpp")
+  add_library(assay_${name} STATIC ${sources})
+  target_link_libraries(assay_${name} PUBLIC assay_options ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE})
+endfunction()
+
+# assay_library(NAME ROOMS ...): the one library that applications link, made of the rooms' objects.
+function(assay_library name)
+  cmake_parse_arguments(LIBRARY "" "" "ROOMS" ${ARGN})
+  add_library(${name} STATIC)
+  foreach(room ${LIBRARY_ROOMS})
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:assay_${room}>)
+    get_target_property(links assay_${room} LINK_LIBRARIES)
+    list(FILTER links EXCLUDE REGEX "^assay_")
+    target_link_libraries(${name} PRIVATE ${links})
+  endforeach()
+  target_link_libraries(${name} PRIVATE assay_options)
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
+                                            $<INSTALL_INTERFACE:include>)
+endfunction()
+
+# assay_test(NAME DEPENDS ...): the GoogleTest program NAME_tests from tests/NAME/*.cpp.
+function(assay_test name)
+  cmake_parse_arguments(TEST "" "" "DEPENDS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp")
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name}_tests ${sources})
+  target_include_directories(${name}_tests PRIVATE "${CMAKE_SOURCE_DIR}/tests")
+  target_compile_definitions(${name}_tests PRIVATE ASSAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(${name}_tests PRIVATE assay_options ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name}_tests TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST)
+endfunction()

@@ -1,0 +1,2 @@
+// Placeholder until the room has its first source.
+namespace assay {}

@@ -1,0 +1,167 @@
+#pragma once
+/// The room for networks as values: operators on tensors with static shapes but for the batch. A
+/// family builds a Graph, passes rewrite it, a bundle stores it, a backend lowers it. Nothing here
+/// knows a family, a device or a file.
+///
+/// Conventions every room relies on:
+/// - Dims are per image: the batch is implicit in front and no operator can touch it. Axes count
+///   from the first per-image dimension.
+/// - Image tensors are channels-last: [H, W, C]. Token tensors are [N, C]; MobileViT's unfolded
+///   tokens are [P, N, C]. Every operator works on the last axis unless it says otherwise.
+/// - Constants have no batch and broadcast over it.
+/// - Nodes are in execution order. A node's name is the checkpoint's own name of the layer
+///   ("blocks.0.blocks.0.0.attn.qkv"), unique within the graph; a value's name is unique too.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "numerics/dtype.h"
+
+namespace assay::graph {
+
+using Dims = std::vector<std::int64_t>;
+using ValueId = std::uint32_t;
+/// Marks an optional input that is not there.
+inline constexpr ValueId kNone = std::numeric_limits<ValueId>::max();
+
+/// Product of `dims`; 1 for none. The graph's limits keep it far from overflow.
+std::int64_t elements(std::span<const std::int64_t> dims);
+/// "[240, 240, 3]".
+std::string to_string(std::span<const std::int64_t> dims);
+
+/// Stored numbers. `bytes` live as long as `owner` and need not be aligned.
+struct Constant {
+  DType dtype = DType::f32;
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+/// Owns a copy of `values` as f32.
+Constant make_constant(std::vector<float> values);
+/// The numbers as fp32, converted from whatever floating type is stored.
+std::vector<float> to_f32(const Constant& constant);
+
+enum class Activation : std::uint8_t { none, gelu, silu };  // gelu is the exact one, with erf
+
+// ---- operators: inputs in the order given; an optional one may be kNone -------------------------
+
+/// y = activation(conv(x, weight) + bias) + residual. Inputs: x [H, W, I], weight [O, I/groups, kh,
+/// kw] (constant), bias [O] (optional), residual [H', W', O] (optional). Zero padding.
+struct Conv2d {
+  std::array<int, 2> stride{1, 1};
+  std::array<int, 2> padding{0, 0};
+  std::array<int, 2> dilation{1, 1};
+  int groups = 1;
+  Activation activation = Activation::none;
+};
+/// y = activation(x · weightᵀ + bias) + residual. Inputs: x [..., K], weight [N, K] (constant),
+/// bias [N] (optional), residual [..., N] (optional).
+struct Linear {
+  Activation activation = Activation::none;
+};
+/// Inputs: x [..., C], weight [C], bias [C]. Biased variance over the last axis.
+struct LayerNorm {
+  double epsilon = 1e-5;
+};
+/// Inputs: x [..., C], weight [C], bias [C], running_mean [C], running_var [C].
+struct BatchNorm {
+  double epsilon = 1e-5;
+};
+/// softmax(scale · q kᵀ) v, head by head. Inputs: q [..., Nq, C], k [..., Nk, C], v [..., Nk, C]; C
+/// is heads × head size, heads outermost. Output [..., Nq, C].
+struct Attention {
+  int heads = 1;
+  double scale = 1.0;
+};
+struct Activate {
+  Activation activation = Activation::none;
+};
+/// Over the last axis.
+struct Softmax {};
+/// Inputs of equal dims, or one whose dims are a suffix of the other's (then it broadcasts).
+struct Add {};
+struct Mul {};
+/// Two or more inputs that differ along `axis` only; a constant broadcasts over the batch.
+struct Concat {
+  int axis = 0;
+};
+/// Elements [begin, end) along `axis`.
+struct Slice {
+  int axis = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+struct Reshape {
+  Dims dims;
+};
+/// Output axis i is input axis permutation[i].
+struct Transpose {
+  std::vector<int> permutation;
+};
+enum class ResizeMode : std::uint8_t { bilinear, bicubic };
+/// Inputs: x [H, W, C]. As torch's interpolate with align_corners = false, no antialias; bicubic
+/// has a = -0.75. The scale is the ratio of the sizes.
+struct Resize {
+  ResizeMode mode = ResizeMode::bilinear;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+};
+/// Mean over `axes` (ascending), which disappear: [H, W, C] over {0, 1} is the global average pool.
+struct Mean {
+  std::vector<int> axes;
+};
+
+using Operator = std::variant<Conv2d, Linear, LayerNorm, BatchNorm, Attention, Activate, Softmax,
+                              Add, Mul, Concat, Slice, Reshape, Transpose, Resize, Mean>;
+
+/// "conv2d", "layer_norm", ...
+std::string_view operator_name(const Operator& op);
+
+struct Value {
+  std::string name;
+  Dims dims;
+  std::optional<Constant> constant;  ///< stored numbers; absent for activations
+};
+
+struct Node {
+  std::string name;
+  Operator op;
+  std::vector<ValueId> inputs;
+  ValueId output = kNone;
+};
+
+struct Output {
+  std::string name;  ///< "logits", "features"
+  ValueId value = kNone;
+};
+
+struct Graph {
+  std::string name;  ///< the architecture
+  std::vector<Value> values;
+  std::vector<Node> nodes;
+  ValueId input = kNone;  ///< [H, W, 3], normalized
+  std::vector<Output> outputs;
+
+  [[nodiscard]] const Value& value(ValueId id) const { return values[id]; }
+  /// The output's value; throws not_found.
+  [[nodiscard]] ValueId output(std::string_view output_name) const;
+};
+
+/// Dims of the node's output from its inputs. Throws bad_input naming the node, what it got and
+/// what it needs.
+Dims infer_shape(const Graph& graph, const Node& node);
+
+/// Checks everything that a backend relies on, for graphs that came out of a file: ids in range,
+/// execution order, unique names, shapes that follow from the operators, constants whose bytes fit
+/// their dims, and sizes within limits (rank ≤ 8, dims ≤ 2^24, elements ≤ 2^31 a value, ≤ 2^20
+/// nodes). Throws corrupt.
+void verify(const Graph& graph);
+
+}  // namespace assay::graph
