@@ -50,7 +50,8 @@ std::vector<float> to_f32(const Constant& constant);
 
 enum class Activation : std::uint8_t { none, gelu, silu };  // gelu is the exact one, with erf
 
-// ---- operators: inputs in the order given; an optional one may be kNone -------------------------
+// ---- operators: inputs in the order given; an optional one may be kNone or left off at the end ----
+// Weights, biases and statistics are constants.
 
 /// y = activation(conv(x, weight) + bias) + residual. Inputs: x [H, W, I], weight [O, I/groups, kh,
 /// kw] (constant), bias [O] (optional), residual [H', W', O] (optional). Zero padding.

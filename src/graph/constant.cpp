@@ -1,0 +1,24 @@
+#include <utility>
+
+#include "base/error.h"
+#include "graph/graph.h"
+
+namespace assay::graph {
+
+Constant make_constant(std::vector<float> values) {
+  auto owner = std::make_shared<const std::vector<float>>(std::move(values));
+  const auto bytes = std::as_bytes(std::span<const float>(*owner));
+  return Constant{DType::f32, bytes, std::move(owner)};
+}
+
+std::vector<float> to_f32(const Constant& constant) {
+  const std::size_t bytes_each = static_cast<std::size_t>(size_in_bits(constant.dtype)) / 8;
+  if (bytes_each == 0) {
+    fail(ErrorKind::unsupported, "a constant of type {} has no fp32 form", name(constant.dtype));
+  }
+  std::vector<float> numbers(constant.bytes.size() / bytes_each);
+  convert_to_f32(constant.dtype, constant.bytes, numbers);
+  return numbers;
+}
+
+}  // namespace assay::graph
