@@ -4,14 +4,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "assay/error.h"
 #include "checkpoint/checkpoint.h"
 #include "graph/graph.h"
 #include "image/image.h"
 
 namespace assay::bundle {
+
+/// Largest batch that a bundle or a call may ask for.
+inline constexpr int kMaxBatch = 4096;
 
 /// Where a bundle comes from.
 struct Provenance {
@@ -43,14 +48,60 @@ struct BuildOptions {
   std::int64_t input_width = 0;
 };
 
-/// Checkpoint → family → graph → passes → Bundle. Deterministic. Throws as its parts do.
+/// Checkpoint → family → graph → passes → Bundle. Deterministic. At fp32 every constant is F32.
+/// Throws unsupported for a precision or optimization level that does not exist (yet) and for an
+/// input size other than the configuration's where that is fixed, bad_input for a batch or size out
+/// of range; otherwise as its parts do.
 Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& options);
 
-/// Writes `bundle`; the same bundle gives the same bytes.
+/// Writes `bundle`; the same bundle gives the same bytes. Throws bad_input where the file can't be
+/// written.
 void write(const Bundle& bundle, const std::filesystem::path& path);
 
-/// Maps and reads a bundle; header and every section's checksum are checked. Throws corrupt, or
-/// unsupported for a newer format version. Nothing in the file is trusted or executed.
+/// Maps and reads a bundle; header and every section's checksum are checked. Throws not_found,
+/// bad_input (not a bundle at all), corrupt, or unsupported (a newer format version, a feature or
+/// precision this build does not know). Nothing in the file is trusted or executed, and no
+/// allocation is larger than a small multiple of the file.
 Bundle read(const std::filesystem::path& path);
+
+/// One thing that verify() looked at.
+struct Check {
+  std::string name;    ///< "header checksum"
+  std::string detail;  ///< what was found, or why it failed
+  std::optional<ErrorKind> failure;
+  [[nodiscard]] bool passed() const { return !failure.has_value(); }
+};
+
+/// Every check of read(), one by one, and that all weights are finite. The first that fails ends
+/// the list, as the later ones would read what it could not vouch for. Throws not_found or
+/// bad_input where there is no file to check.
+std::vector<Check> verify(const std::filesystem::path& path);
+
+/// One stored constant.
+struct SectionInfo {
+  std::string name;  ///< the graph value's name
+  DType dtype = DType::f32;
+  graph::Dims dims;
+  std::uint64_t offset = 0;  ///< from the start of the file
+  std::uint64_t size = 0;    ///< bytes without padding
+  std::uint64_t checksum = 0;
+};
+
+/// What `inspect` shows of a bundle's file.
+struct Description {
+  Bundle bundle;
+  std::uint32_t format_version = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t header_bytes = 0;
+  std::uint64_t weight_bytes = 0;
+  std::uint64_t parameters = 0;  ///< stored numbers
+  std::vector<SectionInfo> sections;
+};
+
+/// As read(), with the file's layout. Throws as read() does.
+Description describe(const std::filesystem::path& path);
+
+/// Whether `path` is a regular file that begins as a bundle does; never throws.
+bool looks_like_bundle(const std::filesystem::path& path) noexcept;
 
 }  // namespace assay::bundle
