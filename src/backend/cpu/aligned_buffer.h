@@ -1,0 +1,39 @@
+#pragma once
+/// Memory for packed weights and activations: aligned to cache lines, owned, never resized.
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace assay::backend::cpu {
+
+/// Alignment of every buffer and of every value in an arena, in bytes: one cache line, one AVX-512
+/// register.
+inline constexpr std::size_t kAlignment = 64;
+
+/// `count` rounded up to whole cache lines of floats.
+constexpr std::size_t round_up_to_line(std::size_t count) {
+  constexpr std::size_t kFloats = kAlignment / sizeof(float);
+  return (count + kFloats - 1) / kFloats * kFloats;
+}
+
+/// A fixed block of zeroed floats. Movable, not copyable.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  /// Throws std::bad_alloc.
+  explicit AlignedBuffer(std::size_t count);
+
+  [[nodiscard]] float* data() { return data_.get(); }
+  [[nodiscard]] const float* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(float* pointer) const { std::free(pointer); }
+  };
+  std::unique_ptr<float[], Free> data_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace assay::backend::cpu
