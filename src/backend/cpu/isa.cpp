@@ -1,9 +1,9 @@
 #include "backend/cpu/isa.h"
 
-// clang-format off: the targets come before Highway.
-#include <hwy/highway.h>
-
+// The choice of targets comes before anything of Highway's.
+// clang-format off
 #include "backend/cpu/targets.h"
+#include <hwy/highway.h>
 // clang-format on
 
 #include <algorithm>
