@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace assay::backend::cpu {
+
+/// Where each output position of one axis reads and with what weights: `taps` indices, clamped to
+/// the input, and as many weights for each output.
+struct ResizeTable {
+  int taps = 2;
+  std::vector<std::int32_t> index;  ///< [outputs][taps]
+  std::vector<float> weight;        ///< [outputs][taps]
+};
+
+/// The table of torch.nn.functional.interpolate with align_corners = False, no antialias and the
+/// scale in / out, computed in fp32 as torch does: bilinear with 2 taps, bicubic with 4 (Keys 1981,
+/// a = -0.75). Sizes are at least 1.
+ResizeTable make_resize_table(graph::ResizeMode mode, std::int64_t in, std::int64_t out);
+
+/// One resize, channels-last and dense; both tables are of the same mode and outlive the call.
+struct ResizeArgs {
+  const float* x = nullptr;  ///< images × in_height × in_width × channels
+  float* y = nullptr;        ///< images × out_height × out_width × channels
+  std::int64_t in_height = 0;
+  std::int64_t in_width = 0;
+  std::int64_t out_height = 0;
+  std::int64_t out_width = 0;
+  std::int64_t channels = 0;
+  const ResizeTable* rows = nullptr;     ///< in_height to out_height
+  const ResizeTable* columns = nullptr;  ///< in_width to out_width
+};
+
+/// Floats of scratch that each concurrent caller of resize() needs.
+std::int64_t resize_scratch_floats(const ResizeArgs& args);
+
+/// Computes output rows [row_begin, row_end), counted over all images: row r is row
+/// r % out_height of image r / out_height. Single-threaded; y must not overlap x. Each number is
+/// the same however the rows are split.
+void resize(const ResizeArgs& args, std::int64_t row_begin, std::int64_t row_end, float* scratch);
+
+}  // namespace assay::backend::cpu
