@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -71,11 +72,13 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::json::exception& error) override {
-    // The library's own prefix, "[json.exception.parse_error.101] ", says nothing to a reader.
+    // The library's prefix, "[json.exception.parse_error.101] ", says nothing to a reader, and what
+    // it quotes of the input may be long and of any bytes.
     std::string_view reason = error.what();
     if (const auto end = reason.find("] "); end != std::string_view::npos) {
       reason.remove_prefix(end + 2);
     }
+    reason = shortened(reason.substr(0, reason.find("; last read: ")));
     fail(ErrorKind::bad_input, "{}: is not valid JSON at byte {}: {}", what_,
          std::min(position, text_.size()), reason);
   }
@@ -93,7 +96,12 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
          fmt::format(format, std::forward<Args>(args)...), furthest_ - text_.data());
   }
 
-  static std::string_view shortened(std::string_view text) { return text.substr(0, 200); }
+  /// At most 200 bytes of `text`, cut between characters.
+  static std::string_view shortened(std::string_view text) {
+    std::size_t size = std::min<std::size_t>(text.size(), 200);
+    while (size > 0 && size < text.size() && (text[size] & 0xC0) == 0x80) --size;
+    return text.substr(0, size);
+  }
 
   Json* place(Json value) {
     if (++values_ > kMaxValues) refuse("has more than {} values", kMaxValues);
