@@ -25,7 +25,8 @@ struct Family {
   std::string_view name;         ///< "crossvit"
   std::string_view description;  ///< one line, with the paper
   std::vector<std::string_view> architectures;
-  graph::Graph (*build)(const Request& request);
+  /// Builds one of `architectures`.
+  graph::Graph (*build)(const Request& request, std::string_view architecture);
 };
 
 /// Every family there is.

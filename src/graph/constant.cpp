@@ -5,6 +5,20 @@
 
 namespace assay::graph {
 
+bool is_constant_type(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f64:
+    case DType::f8_e4m3:
+    case DType::f8_e5m2:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Constant make_constant(std::vector<float> values) {
   auto owner = std::make_shared<const std::vector<float>>(std::move(values));
   const auto bytes = std::as_bytes(std::span<const float>(*owner));
@@ -12,10 +26,10 @@ Constant make_constant(std::vector<float> values) {
 }
 
 std::vector<float> to_f32(const Constant& constant) {
-  const std::size_t bytes_each = static_cast<std::size_t>(size_in_bits(constant.dtype)) / 8;
-  if (bytes_each == 0) {
+  if (!is_constant_type(constant.dtype)) {
     fail(ErrorKind::unsupported, "a constant of type {} has no fp32 form", name(constant.dtype));
   }
+  const auto bytes_each = static_cast<std::size_t>(size_in_bits(constant.dtype)) / 8;
   std::vector<float> numbers(constant.bytes.size() / bytes_each);
   convert_to_f32(constant.dtype, constant.bytes, numbers);
   return numbers;

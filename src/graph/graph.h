@@ -43,6 +43,8 @@ struct Constant {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
 };
+/// The types a constant may have: f16, bf16, f32, f64, f8_e4m3, f8_e5m2.
+bool is_constant_type(DType dtype);
 /// Owns a copy of `values` as f32.
 Constant make_constant(std::vector<float> values);
 /// The numbers as fp32, converted from whatever floating type is stored.
@@ -50,7 +52,7 @@ std::vector<float> to_f32(const Constant& constant);
 
 enum class Activation : std::uint8_t { none, gelu, silu };  // gelu is the exact one, with erf
 
-// ---- operators: inputs in the order given; an optional one may be kNone or left off at the end ----
+// ---- operators: inputs in the order given; an optional one may be kNone, or left off at the end.
 // Weights, biases and statistics are constants.
 
 /// y = activation(conv(x, weight) + bias) + residual. Inputs: x [H, W, I], weight [O, I/groups, kh,

@@ -38,23 +38,9 @@ void check_dims(const Graph& graph, const Value& value) {
   }
 }
 
-bool is_floating(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-    case DType::bf16:
-    case DType::f32:
-    case DType::f64:
-    case DType::f8_e4m3:
-    case DType::f8_e5m2:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void check_constant(const Graph& graph, const Value& value) {
   const Constant& constant = *value.constant;
-  if (!is_floating(constant.dtype)) {
+  if (!is_constant_type(constant.dtype)) {
     refuse(graph, "constant '{}' has type {}, a floating type is needed", value.name,
            name(constant.dtype));
   }
