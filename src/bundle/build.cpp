@@ -1,0 +1,89 @@
+
+#include "assay/assay.h"
+#include "base/error.h"
+#include "bundle/bundle.h"
+#include "families/families.h"
+#include "graph/passes.h"
+
+namespace assay::bundle {
+namespace {
+
+constexpr std::int64_t kMaxSide = 4096;
+
+void check(const BuildOptions& options) {
+  if (options.precision != "fp32")
+    fail(ErrorKind::unsupported, "precision \"{}\": this build of Assay makes fp32 bundles only",
+         options.precision);
+  const int level = options.optimization_level;
+  if (level == 3)
+    fail(ErrorKind::unsupported,
+         "optimization level 3 needs tactics tuned on this machine, which this build of Assay "
+         "can't do yet: use 0 or 1");
+  if (level == 2 || level == 4 || level == 5)
+    fail(ErrorKind::unsupported,
+         "optimization level {} is refused until a measured gain gives it a meaning: use 0 or 1",
+         level);
+  if (level < 0 || level > 5)
+    fail(ErrorKind::bad_input, "optimization level {}: there are 0 and 1", level);
+  if (options.max_batch < 1 || options.max_batch > kMaxBatch)
+    fail(ErrorKind::bad_input, "max batch {}: expected 1 ... {}", options.max_batch, kMaxBatch);
+}
+
+/// The configuration's transform at the size that was asked for.
+image::Transform transform_for(const checkpoint::ModelConfig& config, const BuildOptions& options) {
+  image::Transform transform = config.transform;
+  const std::int64_t height = options.input_height;
+  const std::int64_t width = options.input_width;
+  if (height == 0 && width == 0) return transform;
+  if (height < 1 || width < 1 || height > kMaxSide || width > kMaxSide)
+    fail(ErrorKind::bad_input, "input size {} x {}: expected two numbers in 1 ... {}", height,
+         width, kMaxSide);
+  const bool same = height == transform.input_height && width == transform.input_width;
+  if (config.fixed_input_size && !same)
+    fail(ErrorKind::unsupported,
+         "{} takes {} x {} pixels and nothing else (its configuration says fixed_input_size): "
+         "input size {} x {} is refused",
+         config.architecture, transform.input_height, transform.input_width, height, width);
+  transform.input_height = static_cast<int>(height);
+  transform.input_width = static_cast<int>(width);
+  return transform;
+}
+
+/// The precision fp32: every constant as F32, whatever the checkpoint stored.
+void store_as_f32(graph::Graph& graph) {
+  for (graph::Value& value : graph.values)
+    if (value.constant && value.constant->dtype != DType::f32)
+      value.constant = graph::make_constant(graph::to_f32(*value.constant));
+}
+
+std::string family_of(const std::string& architecture) {
+  for (const families::Family& family : families::all())
+    for (const std::string_view name : family.architectures)
+      if (name == architecture) return std::string(family.name);
+  fail(ErrorKind::internal, "{} was built, but no family names it", architecture);
+}
+
+}  // namespace
+
+Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& options) {
+  check(options);
+  const checkpoint::ModelConfig& config = checkpoint.config;
+  Bundle bundle;
+  bundle.transform = transform_for(config, options);
+  graph::Graph graph = families::build(
+      {config, checkpoint.weights, bundle.transform.input_height, bundle.transform.input_width});
+  graph::optimize(graph, options.optimization_level);
+  store_as_f32(graph);
+  graph::verify(graph);
+  bundle.graph = std::make_shared<const graph::Graph>(std::move(graph));
+  bundle.labels = config.labels;
+  bundle.precision = options.precision;
+  bundle.optimization_level = options.optimization_level;
+  bundle.max_batch = options.max_batch;
+  bundle.provenance = {config.architecture, family_of(config.architecture),
+                       checkpoint.files,    checkpoint.revision.value_or(""),
+                       config.text,         fmt::format("assay {}", version())};
+  return bundle;
+}
+
+}  // namespace assay::bundle

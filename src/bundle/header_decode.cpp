@@ -1,0 +1,182 @@
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "bundle/fields.h"
+#include "bundle/header.h"
+#include "graph/serialize.h"
+
+namespace assay::bundle {
+namespace {
+
+constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxSide = 1u << 14;
+
+std::uint64_t decode_checksum(const std::string& digits, const std::string& field) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  if (digits.size() != 16 || digits.find_first_not_of(kHex) != std::string::npos)
+    fail(ErrorKind::corrupt, "{} is \"{:.40}\", expected 16 lower-case hexadecimal digits", field,
+         digits);
+  return std::stoull(digits, nullptr, 16);
+}
+
+Section decode_section(const Json& json, std::size_t index) {
+  Fields fields(json, fmt::format("header.sections[{}]", index));
+  Section section;
+  const std::string dtype = fields.text("dtype");
+  const auto known = dtype_from_name(dtype);
+  if (!known) fail(ErrorKind::corrupt, "{} is \"{:.40}\"", fields.name_of("dtype"), dtype);
+  section.dtype = *known;
+  section.offset = fields.integer("offset", 0, kAny);
+  section.size = fields.integer("size", 0, kAny);
+  section.checksum = decode_checksum(fields.text("xxh3"), fields.name_of("xxh3"));
+  fields.finish();
+  return section;
+}
+
+/// Names are looked up by functions that answer for a user's words; in a file a wrong one is
+/// damage.
+template <typename Lookup>
+auto named(Fields& fields, const char* key, const Lookup& lookup) {
+  const std::string text = fields.text(key);
+  try {
+    return lookup(text);
+  } catch (const Error& error) {
+    fail(ErrorKind::corrupt, "{}: {}", fields.name_of(key), error.what());
+  }
+}
+
+image::Transform decode_transform(Fields fields) {
+  image::Transform transform;
+  transform.input_height = static_cast<int>(fields.integer("input_height", 1, kMaxSide));
+  transform.input_width = static_cast<int>(fields.integer("input_width", 1, kMaxSide));
+  transform.interpolation = named(fields, "interpolation", image::interpolation_from_name);
+  transform.crop_mode = named(fields, "crop_mode", image::crop_mode_from_name);
+  transform.crop_pct = fields.number("crop_pct");
+  // A tiny crop_pct would have the image resized to a huge size before it is cropped.
+  if (!(transform.crop_pct >= 0.01 && transform.crop_pct <= 100))
+    fail(ErrorKind::corrupt, "{} is {}, expected 0.01 ... 100", fields.name_of("crop_pct"),
+         transform.crop_pct);
+  transform.mean = fields.triple("mean");
+  transform.std = fields.triple("std");
+  for (std::size_t i = 0; i < 3; ++i)
+    if (!std::isfinite(transform.mean[i]) || !std::isfinite(1 / transform.std[i]))
+      fail(ErrorKind::corrupt, "{} or {} is not usable: {} and {} in channel {}",
+           fields.name_of("mean"), fields.name_of("std"), transform.mean[i], transform.std[i], i);
+  fields.finish();
+  return transform;
+}
+
+Provenance decode_provenance(Fields fields) {
+  Provenance provenance;
+  provenance.tool_version = fields.text("tool_version");
+  provenance.revision = fields.text("revision");
+  provenance.config_text = fields.text("config");
+  const Json& files = fields.array("files");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    Fields file(files[i], fmt::format("{}[{}]", fields.name_of("files"), i));
+    provenance.files.push_back(
+        {file.text("name"), file.integer("size", 0, kAny), file.text("sha256")});
+    file.finish();
+  }
+  fields.finish();
+  return provenance;
+}
+
+void decode_model(Fields fields, Bundle& bundle) {
+  bundle.provenance.architecture = fields.text("architecture");
+  bundle.provenance.family = fields.text("family");
+  bundle.precision = fields.text("precision");
+  if (bundle.precision != "fp32")
+    fail(ErrorKind::unsupported, "precision \"{:.40}\", but this build of Assay runs fp32 only",
+         bundle.precision);
+  const auto level = fields.integer("optimization_level", 0, 1000);
+  if (level > 1)
+    fail(ErrorKind::unsupported,
+         "optimization level {}, but this build of Assay knows the levels 0 and 1", level);
+  bundle.optimization_level = static_cast<int>(level);
+  bundle.max_batch = static_cast<int>(fields.integer("max_batch", 1, kMaxBatch));
+  fields.finish();
+}
+
+/// What every user of a bundle relies on and graph::verify can't know.
+void check_interface(const graph::Graph& graph, const Bundle& bundle) {
+  const graph::Dims input = {bundle.transform.input_height, bundle.transform.input_width, 3};
+  if (graph.value(graph.input).dims != input)
+    fail(ErrorKind::corrupt, "the graph's input is {}, the preprocessing makes {}",
+         graph::to_string(graph.value(graph.input).dims), graph::to_string(input));
+  bool logits = false;
+  for (const graph::Output& output : graph.outputs) {
+    const graph::Dims& dims = graph.value(output.value).dims;
+    if (output.name != "logits" && output.name != "features")
+      fail(ErrorKind::corrupt, "the graph has an output \"{:.40}\"", output.name);
+    if (dims.size() != 1)
+      fail(ErrorKind::corrupt, "the graph's output \"{}\" is {}, expected one axis", output.name,
+           graph::to_string(dims));
+    if (output.name != "logits") continue;
+    logits = true;
+    if (dims[0] != static_cast<std::int64_t>(bundle.labels.size()))
+      fail(ErrorKind::corrupt, "{} labels, but the graph has {} logits", bundle.labels.size(),
+           dims[0]);
+  }
+  if (!logits) fail(ErrorKind::corrupt, "the graph has no output \"logits\"");
+}
+
+}  // namespace
+
+void check_features(const Json& header) {
+  Fields fields(header, "header");
+  for (const Json& feature : fields.array("features"))
+    fail(ErrorKind::unsupported,
+         "the bundle needs the feature {:.60}, which this build of Assay does not know: update "
+         "Assay, or build the bundle again with this one",
+         feature.is_string() ? feature.dump() : feature.type_name());
+}
+
+std::vector<Section> decode_sections(const Json& header, std::uint64_t data_bytes) {
+  Fields fields(header, "header");
+  std::vector<Section> sections;
+  std::uint64_t end = 0;
+  for (const Json& entry : fields.array("sections")) {
+    const Section section = decode_section(entry, sections.size());
+    if (section.offset != end)
+      fail(ErrorKind::corrupt, "section {} is at offset {}, but the one before it ends at {}",
+           sections.size(), section.offset, end);
+    if (section.size > data_bytes - end || align(section.size) > data_bytes - end)
+      fail(ErrorKind::corrupt, "section {} has {} bytes, but only {} are left in the file",
+           sections.size(), section.size, data_bytes - end);
+    end += align(section.size);
+    sections.push_back(section);
+  }
+  if (end != data_bytes)
+    fail(ErrorKind::corrupt, "the sections end at {} of {} data bytes", end, data_bytes);
+  return sections;
+}
+
+Bundle decode_header(const Json& header) {
+  Fields fields(header, "header");
+  Bundle bundle;
+  (void)fields.any("features");
+  (void)fields.any("sections");
+  (void)fields.any("graph");
+  bundle.provenance = decode_provenance(fields.object("provenance"));
+  decode_model(fields.object("model"), bundle);
+  bundle.transform = decode_transform(fields.object("preprocessing"));
+  for (const Json& label : fields.array("labels")) {
+    if (!label.is_string())
+      fail(ErrorKind::corrupt, "header.labels holds {}, expected strings", label.type_name());
+    bundle.labels.push_back(label.get<std::string>());
+  }
+  fields.finish();
+  return bundle;
+}
+
+graph::Graph decode_graph(const Json& header, const Bundle& bundle,
+                          const std::function<graph::Constant(std::size_t)>& constant) {
+  graph::Graph graph = graph::from_json(Fields(header, "header").any("graph"), constant);
+  check_interface(graph, bundle);
+  return graph;
+}
+
+}  // namespace assay::bundle
