@@ -53,7 +53,7 @@ std::vector<float> to_f32(const Constant& constant);
 enum class Activation : std::uint8_t { none, gelu, silu };  // gelu is the exact one, with erf
 
 // ---- operators: inputs in the order given; an optional one may be kNone, or left off at the end.
-// Weights, biases and statistics are constants.
+// Weights, biases and statistics are constants; a residual is not.
 
 /// y = activation(conv(x, weight) + bias) + residual. Inputs: x [H, W, I], weight [O, I/groups, kh,
 /// kw] (constant), bias [O] (optional), residual [H', W', O] (optional). Zero padding.

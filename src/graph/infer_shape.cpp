@@ -78,6 +78,11 @@ class Shapes {
     }
   }
 
+  void residual(std::size_t index, const Dims& wanted) const {
+    expect(index, wanted);
+    if (value(index).constant) refuse("the residual needs to be an activation");
+  }
+
  private:
   const Graph& graph_;
   const Node& node_;
@@ -123,7 +128,7 @@ Dims infer(const Shapes& in, const Conv2d& op) {
   Dims out{conv_extent(in, op, 0, x[0], weight[2]), conv_extent(in, op, 1, x[1], weight[3]),
            weight[0]};
   if (in.has(2)) in.constant(2, {weight[0]});
-  if (in.has(3)) in.expect(3, out);
+  if (in.has(3)) in.residual(3, out);
   return out;
 }
 
@@ -138,7 +143,7 @@ Dims infer(const Shapes& in, const Linear&) {
   Dims out = copy(x);
   out.back() = weight[0];
   if (in.has(2)) in.constant(2, {weight[0]});
-  if (in.has(3)) in.expect(3, out);
+  if (in.has(3)) in.residual(3, out);
   return out;
 }
 

@@ -1,0 +1,86 @@
+#include "graph/json_fields.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+
+namespace assay::graph {
+namespace {
+
+/// The number, if it is whole and within the range; nlohmann's own conversions wrap around.
+std::optional<std::int64_t> whole(const Json& json, std::int64_t least, std::int64_t most) {
+  if (!json.is_number_integer()) return std::nullopt;
+  if (json.is_number_unsigned() &&
+      json.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) {
+    return std::nullopt;
+  }
+  const auto number = json.get<std::int64_t>();
+  if (number < least || number > most) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+JsonFields::JsonFields(const Json& json, std::string where)
+    : json_(json), where_(std::move(where)) {
+  if (!json.is_object()) fail(ErrorKind::corrupt, "{} is not an object", where_);
+}
+
+void JsonFields::refuse(std::string_view name, std::string_view wanted) const {
+  fail(ErrorKind::corrupt, "{}: '{}' needs to be {}", where_, name, wanted);
+}
+
+bool JsonFields::has(std::string_view name) const { return json_.contains(name); }
+
+const Json& JsonFields::field(std::string_view name) {
+  const auto found = json_.find(name);
+  if (found == json_.end()) fail(ErrorKind::corrupt, "{} has no '{}'", where_, name);
+  read_.emplace(name);
+  return *found;
+}
+
+std::int64_t JsonFields::integer(std::string_view name, std::int64_t least, std::int64_t most) {
+  const auto number = whole(field(name), least, most);
+  if (!number) refuse(name, fmt::format("a whole number of {} to {}", least, most));
+  return *number;
+}
+
+double JsonFields::number(std::string_view name) {
+  const Json& json = field(name);
+  if (!json.is_number()) refuse(name, "a number");
+  return json.get<double>();
+}
+
+std::string JsonFields::text(std::string_view name) {
+  const Json& json = field(name);
+  if (!json.is_string()) refuse(name, "a string");
+  return json.get<std::string>();
+}
+
+const Json& JsonFields::array(std::string_view name, std::size_t most) {
+  const Json& json = field(name);
+  if (!json.is_array() || json.size() > most) {
+    refuse(name, fmt::format("an array of at most {} entries", most));
+  }
+  return json;
+}
+
+std::vector<std::int64_t> JsonFields::integers(std::string_view name, std::size_t most,
+                                               std::int64_t smallest, std::int64_t largest) {
+  std::vector<std::int64_t> numbers;
+  for (const Json& entry : array(name, most)) {
+    const auto number = whole(entry, smallest, largest);
+    if (!number) refuse(name, fmt::format("whole numbers of {} to {}", smallest, largest));
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+void JsonFields::finish() const {
+  for (const auto& [name, value] : json_.items()) {
+    if (!read_.contains(name)) fail(ErrorKind::corrupt, "{}: '{}' is not known", where_, name);
+  }
+}
+
+}  // namespace assay::graph
