@@ -30,6 +30,8 @@ enum class DType : std::uint8_t {
   f6_e2m3,
   f6_e3m2,
   f4,
+  f8_e4m3fnuz,
+  f8_e5m2fnuz,
 };
 
 /// "F32", "BF16", "F8_E4M3", ... as in a safetensors header.

@@ -30,11 +30,12 @@ std::vector<float> converted(DType dtype, const std::vector<Stored>& numbers) {
   return out;
 }
 
-constexpr DType kAll[] = {DType::boolean, DType::u8,      DType::i8,      DType::u16,
-                          DType::i16,     DType::u32,     DType::i32,     DType::u64,
-                          DType::i64,     DType::f16,     DType::bf16,    DType::f32,
-                          DType::f64,     DType::c64,     DType::f8_e4m3, DType::f8_e5m2,
-                          DType::f8_e8m0, DType::f6_e2m3, DType::f6_e3m2, DType::f4};
+constexpr DType kAll[] = {DType::boolean,     DType::u8,         DType::i8,      DType::u16,
+                          DType::i16,         DType::u32,        DType::i32,     DType::u64,
+                          DType::i64,         DType::f16,        DType::bf16,    DType::f32,
+                          DType::f64,         DType::c64,        DType::f8_e4m3, DType::f8_e5m2,
+                          DType::f8_e8m0,     DType::f6_e2m3,    DType::f6_e3m2, DType::f4,
+                          DType::f8_e4m3fnuz, DType::f8_e5m2fnuz};
 
 TEST(DTypeNames, EveryOneIsFoundByItsName) {
   for (const DType dtype : kAll) EXPECT_EQ(dtype_from_name(name(dtype)), dtype) << name(dtype);
