@@ -1,0 +1,52 @@
+# The front door. CMake does the work: see CMakePresets.json.
+#   make demo     build, make a bundle from a checkpoint, classify example images
+#   make test     build, run every test
+#   make lint     format check, clang-tidy, shellcheck
+#   make bench    build, measure the example checkpoint
+#   make format   rewrite the sources in the project's style
+#   make install  into PREFIX (default /usr/local), under DESTDIR if that is set
+#   make clean    remove the build folder
+.PHONY: all build demo test lint bench format install clean deps
+
+PRESET ?= release
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+TEST_JOBS ?= $(JOBS)
+CHECKPOINT ?= examples/mobilevit_xxs.fashion_mnist
+
+BUILD := build/$(PRESET)
+ASSAY := $(BUILD)/assay
+BUNDLE := build/demo.assay
+
+all: build
+
+deps:
+	@scripts/install-deps
+
+build: deps
+	@cmake --preset $(PRESET) --log-level=NOTICE
+	@cmake --build --preset $(PRESET) --parallel $(JOBS)
+
+demo: build
+	$(ASSAY) build $(CHECKPOINT) -o $(BUNDLE)
+	$(ASSAY) run $(BUNDLE) examples/images --top-k 3
+
+test: build
+	@ctest --preset $(PRESET) --parallel $(TEST_JOBS)
+
+lint: build
+	@scripts/install-deps --lint
+	@scripts/lint $(BUILD)
+
+bench: build
+	$(ASSAY) build $(CHECKPOINT) -o $(BUNDLE)
+	$(ASSAY) bench $(BUNDLE)
+
+format:
+	@scripts/format
+
+install: build
+	cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+clean:
+	rm -rf build
