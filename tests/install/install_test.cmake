@@ -1,0 +1,50 @@
+# Installs into a folder of its own, builds examples/cpp and examples/c against what was installed, once
+# with find_package and once with pkg-config, and has each classify an image.
+#   cmake -DSOURCE=... -DBUILD=... -DWORK=... -P install_test.cmake
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGV " " command)
+    message(FATAL_ERROR "${command}\nended with ${status}\n${output}\n${errors}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect_answer program)
+  run(${program} "${bundle}" "${image}")
+  if(NOT output MATCHES "ankle_boot\\.png: ankle boot [01]\\.[0-9]+")
+    message(FATAL_ERROR "${program} answered: ${output}")
+  endif()
+  message(STATUS "${program}: ${output}")
+endfunction()
+
+set(prefix "${WORK}/prefix")
+set(bundle "${WORK}/model.assay")
+set(image "${SOURCE}/examples/images/ankle_boot.png")
+file(REMOVE_RECURSE "${WORK}")
+file(MAKE_DIRECTORY "${WORK}")
+
+run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${prefix}")
+run("${prefix}/bin/assay" version)
+run("${prefix}/bin/assay" build "${SOURCE}/examples/mobilevit_xxs.fashion_mnist" -o "${bundle}")
+
+foreach(language cpp c)
+  set(folder "${WORK}/cmake_${language}")
+  run(${CMAKE_COMMAND} -S "${SOURCE}/examples/${language}" -B "${folder}" "-DCMAKE_PREFIX_PATH=${prefix}")
+  run(${CMAKE_COMMAND} --build "${folder}")
+  expect_answer("${folder}/classify")
+endforeach()
+
+file(GLOB_RECURSE pc "${prefix}/*/assay.pc")
+get_filename_component(pc_folder "${pc}" DIRECTORY)
+set(ENV{PKG_CONFIG_PATH} "${pc_folder}")
+run(pkg-config --cflags --libs assay)
+string(STRIP "${output}" output)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run(${CXX} -std=c++20 "${SOURCE}/examples/cpp/classify.cpp" -o "${WORK}/pc_cpp" ${flags})
+expect_answer("${WORK}/pc_cpp")
+run(${CC} "${SOURCE}/examples/c/classify.c" -o "${WORK}/pc_c" ${flags})
+expect_answer("${WORK}/pc_c")
+file(REMOVE_RECURSE "${WORK}")
