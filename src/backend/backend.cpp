@@ -1,0 +1,65 @@
+#include "backend/backend.h"
+
+#include <charconv>
+
+#include "backend/reference/plan.h"
+#include "base/error.h"
+
+namespace assay::backend {
+namespace {
+
+constexpr int kMaxDevice = 63;
+constexpr int kMaxBatch = 65536;
+
+void check(const LowerOptions& options) {
+  if (options.optimization_level != 0 && options.optimization_level != 1) {
+    fail(ErrorKind::unsupported, "optimization level {} is not supported; 0 and 1 are",
+         options.optimization_level);
+  }
+  if (options.max_batch < 1 || options.max_batch > kMaxBatch) {
+    fail(ErrorKind::bad_input, "a largest batch of {} is outside 1 to {}", options.max_batch,
+         kMaxBatch);
+  }
+  if (options.threads < 0) fail(ErrorKind::bad_input, "{} threads are asked for", options.threads);
+}
+
+int parse_device(std::string_view text, std::string_view digits) {
+  int device = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), device);
+  if (error != std::errc() || end != digits.data() + digits.size() || device < 0 ||
+      device > kMaxDevice) {
+    fail(ErrorKind::bad_input, "backend '{}': the device needs to be a number of 0 to {}", text,
+         kMaxDevice);
+  }
+  return device;
+}
+
+}  // namespace
+
+Target parse_target(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  Target target{std::string(text.substr(0, colon)), 0};
+  if (target.backend != "reference" && target.backend != "cpu" && target.backend != "cuda") {
+    fail(ErrorKind::bad_input, "there is no backend '{}'; there are reference, cpu and cuda", text);
+  }
+  if (colon != std::string_view::npos) {
+    if (target.backend != "cuda") {
+      fail(ErrorKind::bad_input, "backend '{}': only cuda has numbered devices", text);
+    }
+    target.device = parse_device(text, text.substr(colon + 1));
+  }
+  return target;
+}
+
+std::unique_ptr<Plan> lower(std::shared_ptr<const graph::Graph> graph, const Target& target,
+                            const LowerOptions& options) {
+  check(options);
+  graph::verify(*graph);
+  if (target.backend == "reference") return reference::lower(std::move(graph), options);
+  if (target.backend == "cuda") {
+    fail(ErrorKind::unsupported, "this build has no CUDA backend; use cpu or reference");
+  }
+  fail(ErrorKind::unsupported, "this build has no backend '{}'", target.backend);
+}
+
+}  // namespace assay::backend
