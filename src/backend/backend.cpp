@@ -1,5 +1,6 @@
 #include "backend/backend.h"
 
+#include <array>
 #include <charconv>
 
 #include "backend/reference/plan.h"
@@ -7,6 +8,13 @@
 
 namespace assay::backend {
 namespace {
+
+/// A backend of this build: what it is called, and how it lowers.
+struct Entry {
+  std::string_view name;
+  std::unique_ptr<Plan> (*lower)(std::shared_ptr<const graph::Graph>, const LowerOptions&);
+};
+constexpr std::array<Entry, 1> kBackends{{{"reference", reference::lower}}};
 
 constexpr int kMaxDevice = 63;
 constexpr int kMaxBatch = 65536;
@@ -51,11 +59,19 @@ Target parse_target(std::string_view text) {
   return target;
 }
 
+std::vector<std::string_view> built_backends() {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kBackends) names.push_back(entry.name);
+  return names;
+}
+
 std::unique_ptr<Plan> lower(std::shared_ptr<const graph::Graph> graph, const Target& target,
                             const LowerOptions& options) {
   check(options);
   graph::verify(*graph);
-  if (target.backend == "reference") return reference::lower(std::move(graph), options);
+  for (const Entry& entry : kBackends) {
+    if (entry.name == target.backend) return entry.lower(std::move(graph), options);
+  }
   if (target.backend == "cuda") {
     fail(ErrorKind::unsupported, "this build has no CUDA backend; use cpu or reference");
   }

@@ -83,6 +83,9 @@ struct Target {
 /// "cpu", "reference", "cuda", "cuda:1". Throws bad_input.
 Target parse_target(std::string_view text);
 
+/// The backends of this build, by name.
+std::vector<std::string_view> built_backends();
+
 /// Lowers `graph` (kept alive by the plan). Throws unsupported with the step's name where the
 /// backend can't run it, and where the backend is not in this build or the machine lacks the
 /// device.
