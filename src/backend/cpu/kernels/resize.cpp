@@ -143,7 +143,9 @@ ResizeTable make_resize_table(graph::ResizeMode mode, std::int64_t in, std::int6
   table.weight.resize(table.index.size());
   const float scale = static_cast<float>(in) / static_cast<float>(out);
   for (std::int64_t i = 0; i < out; ++i) {
-    float position = scale * (static_cast<float>(i) + 0.5F) - 0.5F;
+    // Fused, as torch's own code is compiled: two roundings instead of one move the position by up
+    // to 8e-6 of a pixel at 240, and a bicubic result by twice as much.
+    float position = std::fma(scale, static_cast<float>(i) + 0.5F, -0.5F);
     if (!cubic) position = std::max(position, 0.0F);
     const auto floor = std::min(static_cast<std::int64_t>(std::floor(position)), in - 1);
     const float t = std::clamp(position - static_cast<float>(floor), 0.0F, 1.0F);

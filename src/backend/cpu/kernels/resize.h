@@ -15,8 +15,8 @@ struct ResizeTable {
 };
 
 /// The table of torch.nn.functional.interpolate with align_corners = False, no antialias and the
-/// scale in / out, computed in fp32 as torch does: bilinear with 2 taps, bicubic with 4 (Keys 1981,
-/// a = -0.75). Sizes are at least 1.
+/// scale in / out, computed in fp32 as torch does (with one fused multiply-add for the position):
+/// bilinear with 2 taps, bicubic with 4 (Keys 1981, a = -0.75). Sizes are at least 1.
 ResizeTable make_resize_table(graph::ResizeMode mode, std::int64_t in, std::int64_t out);
 
 /// One resize, channels-last and dense; both tables are of the same mode and outlive the call.
