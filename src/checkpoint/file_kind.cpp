@@ -14,8 +14,8 @@ struct Kind {
   std::string_view sentence;
 };
 
-// A pickle starts with its protocol's opcode 0x80 and number; PyTorch has written 2 since ever, a
-// zip archive around it since 1.6.
+// A pickle starts with its protocol's opcode 0x80 and number; PyTorch has always written 2, and
+// since 1.6 a zip archive around it.
 constexpr std::array kKinds{
     Kind{"PK\x03\x04", kPickle},
     Kind{"\x80\x02", kPickle},
@@ -35,7 +35,9 @@ constexpr std::array kKinds{
 std::string_view describe_foreign_file(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (const Kind& kind : kKinds) {
-    if (text.starts_with(kind.start)) {
+    // 80 02 00 is how a safetensors header of 640 bytes starts, and 00 is no pickle's opcode.
+    const bool length = kind.start.size() == 2 && text.size() > 2 && text[2] == '\0';
+    if (text.starts_with(kind.start) && !length) {
       return kind.sentence;
     }
   }

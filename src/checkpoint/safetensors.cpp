@@ -1,15 +1,13 @@
 #include "checkpoint/safetensors.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/file_kind.h"
 #include "checkpoint/quote.h"
 #include "checkpoint/safetensors_header.h"
+#include "checkpoint/safetensors_layout.h"
 
 namespace assay::checkpoint {
 namespace {
@@ -62,43 +60,6 @@ std::string_view header_text(std::span<const std::byte> bytes, std::string_view 
     fail(ErrorKind::bad_input, "{}: the header is empty; the least is {{}}", file);
   }
   return rest.substr(0, length);
-}
-
-/// That the tensors' ranges cover `data_size` bytes exactly.
-void check_layout(const std::vector<HeaderEntry>& tensors, std::uint64_t data_size,
-                  std::string_view file) {
-  std::vector<const HeaderEntry*> order;
-  order.reserve(tensors.size());
-  for (const HeaderEntry& tensor : tensors) {
-    order.push_back(&tensor);
-  }
-  std::sort(order.begin(), order.end(), [](const HeaderEntry* a, const HeaderEntry* b) {
-    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
-  });
-  std::uint64_t covered = 0;
-  const HeaderEntry* previous = nullptr;
-  for (const HeaderEntry* tensor : order) {
-    if (tensor->end > data_size) {
-      fail(ErrorKind::corrupt,
-           "{}: truncated: tensor {} lies at bytes {} to {} of the data, and the file has {}", file,
-           quote(tensor->name), tensor->begin, tensor->end, data_size);
-    }
-    if (tensor->begin < covered) {
-      fail(ErrorKind::corrupt, "{}: tensors {} and {} overlap: [{}, {}) and [{}, {})", file,
-           quote(previous->name), quote(tensor->name), previous->begin, previous->end,
-           tensor->begin, tensor->end);
-    }
-    if (tensor->begin > covered) {
-      fail(ErrorKind::corrupt, "{}: a hole of {} bytes before tensor {}, which begins at {}", file,
-           tensor->begin - covered, quote(tensor->name), tensor->begin);
-    }
-    covered = tensor->end;
-    previous = tensor;
-  }
-  if (covered != data_size) {
-    fail(ErrorKind::corrupt, "{}: {} trailing bytes behind the last tensor{}", file,
-         data_size - covered, previous == nullptr ? "" : " " + quote(previous->name));
-  }
 }
 
 }  // namespace

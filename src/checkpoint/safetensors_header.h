@@ -31,10 +31,9 @@ constexpr std::size_t kMaxTensors = 250'000;
 constexpr std::size_t kMaxMetadataEntries = 100'000;
 constexpr std::size_t kMaxRank = 64;  ///< NumPy's and PyTorch's own limit
 
-/// Parses the header's text, streaming: no document is built. Checks all that the header says by
-/// itself: the form of every entry, types, that no name is there twice, and that each tensor's
-/// shape × dtype is the length of its range. Throws bad_input or corrupt naming `file` and the
-/// tensor.
+/// Parses the header's text as a stream: no document is built. Checks the form of every entry;
+/// whether the entries fit each other and the data is check_layout()'s (safetensors_layout.h).
+/// Throws bad_input naming `file` and the tensor.
 Header parse_header(std::string_view json, std::string_view file);
 
 }  // namespace assay::checkpoint

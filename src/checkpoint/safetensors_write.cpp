@@ -14,10 +14,11 @@ namespace {
 
 /// The format's own order of types, by falling alignment.
 constexpr std::array kOrder{
-    DType::u64, DType::i64,     DType::f64,     DType::c64,     DType::f32,
-    DType::u32, DType::i32,     DType::bf16,    DType::f16,     DType::u16,
-    DType::i16, DType::f8_e8m0, DType::f8_e4m3, DType::f8_e5m2, DType::i8,
-    DType::u8,  DType::f6_e3m2, DType::f6_e2m3, DType::f4,      DType::boolean,
+    DType::u64,     DType::i64,         DType::f64,         DType::c64,     DType::f32,
+    DType::u32,     DType::i32,         DType::bf16,        DType::f16,     DType::u16,
+    DType::i16,     DType::f8_e5m2fnuz, DType::f8_e4m3fnuz, DType::f8_e8m0, DType::f8_e4m3,
+    DType::f8_e5m2, DType::i8,          DType::u8,          DType::f6_e3m2, DType::f6_e2m3,
+    DType::f4,      DType::boolean,
 };
 
 std::size_t rank_of(DType dtype) {

@@ -34,6 +34,10 @@ bool stays_inside(const std::string& name) {
 }
 
 void check_shard_name(const std::string& shard, const std::string& tensor, std::string_view what) {
+  if (shard.find('\0') != std::string::npos) {
+    fail(ErrorKind::bad_input, "{}: tensor {} is said to be in {}, which no file can be called",
+         what, quote(tensor), quote(shard));
+  }
   if (!stays_inside(shard)) {
     fail(ErrorKind::bad_input, "{}: tensor {} is said to be in {}, which leaves the folder", what,
          quote(tensor), quote(shard));
