@@ -10,6 +10,7 @@ import io
 import itertools
 import json
 import pathlib
+import sys
 import warnings
 
 import numpy as np
@@ -20,6 +21,7 @@ import torchvision
 from PIL import Image, ImageOps, features
 from timm.data.transforms_factory import transforms_imagenet_eval
 
+sys.dont_write_bytecode = True
 import image_files
 
 OUT = pathlib.Path(__file__).parent / "image"
@@ -145,6 +147,20 @@ def make_normalize():
     write_json("normalize.json", entries)
 
 
+def make_npy():
+    entries = []
+    for shape in [(2, 3, 3), (1, 1, 3), (37, 50, 3)]:
+        entries.append((noise(shape[1], shape[0]), shape))
+    for shape in [(3, 1, 2), (1, 11, 7)]:
+        entries.append(((np.arange(np.prod(shape)) - 1.5).astype(np.float32).reshape(shape), shape))
+    results = []
+    for array, shape in entries:
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        results.append({"type": str(array.dtype), "shape": shape, "bytes": buffer.getvalue().hex()})
+    write_json("npy.json", results)
+
+
 def main():
     OUT.mkdir(exist_ok=True)
     for old in OUT.iterdir():
@@ -153,6 +169,7 @@ def main():
     make_resize()
     make_transform()
     make_normalize()
+    make_npy()
     versions = {"pillow": PIL.__version__, "timm": timm.__version__,
                 "torch": torch.__version__, "torchvision": torchvision.__version__,
                 "libjpeg-turbo": features.version("libjpeg_turbo"),

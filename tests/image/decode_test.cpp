@@ -33,9 +33,9 @@ TEST_P(DecodeGolden, TurnsAsExifTransposeDoes) {
 }
 
 TEST_P(DecodeGolden, IsAnErrorOnceCut) {
+  std::vector<std::byte> file = golden_file(GetParam());
   // Bytes after a JPEG's end are not part of it.
-  if (GetParam() == "bytes_after_end.jpg") GTEST_SKIP();
-  const std::vector<std::byte> file = golden_file(GetParam());
+  if (GetParam() == "bytes_after_end.jpg") file.resize(file.size() - std::strlen("trailing"));
   for (const std::size_t cut : {std::size_t{1}, std::size_t{2}, std::size_t{5}, file.size() / 3,
                                 file.size() / 2, file.size() - 20, file.size() - 12}) {
     if (cut >= file.size()) continue;
