@@ -36,6 +36,7 @@ test: build
 
 lint: build
 	@scripts/install-deps --lint
+	@scripts/format --check
 	@scripts/lint $(BUILD)
 
 bench: build
