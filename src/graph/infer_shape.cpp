@@ -207,12 +207,12 @@ Dims infer(const Shapes& in, const Concat& op) {
   const auto axis = static_cast<std::size_t>(op.axis);
   for (std::size_t i = 1; i < in.count(); ++i) {
     Dims part = copy(in.of_rank(i, out.size()));
-    std::swap(part[axis], out[axis]);
+    const std::int64_t extent = std::exchange(part[axis], out[axis]);
     if (part != out) {
       in.refuse("inputs 0 {} and {} {} differ beyond axis {}", to_string(in.dims(0)), i,
                 to_string(in.dims(i)), op.axis);
     }
-    out[axis] += part[axis];
+    out[axis] += extent;
   }
   return out;
 }
