@@ -21,6 +21,8 @@ namespace {
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Tag());
+/// Pixels that share their inputs' loads.
+constexpr int kWide = 8;
 
 /// Taps [begin, end) of one axis that fall inside the input, for an output position.
 struct Taps {
@@ -34,88 +36,117 @@ Taps taps_inside(std::int64_t first, std::int64_t step, std::int64_t taps, std::
   return {std::min(begin, taps), std::max(std::min(begin, taps), std::min(end, taps))};
 }
 
-/// One output row of one image, for one vector of channels: what every pixel of it shares.
+/// One output row of one image: what every pixel of it shares.
 struct Row {
-  const float* x;         ///< the image, at the channel
-  const float* weight;    ///< at the channel
-  const float* bias;      ///< at the channel, or null
-  const float* residual;  ///< the output row's, at the channel, or null
-  float* y;               ///< the output row, at the channel
+  const float* x;         ///< the image
+  const float* residual;  ///< the output row's, or null
+  float* y;               ///< the output row
   std::int64_t first_y;   ///< the input row of tap 0
   Taps taps;              ///< vertical
 };
 
+Row row_of(const DepthwiseArgs& args, std::int64_t index) {
+  const std::int64_t image = index / args.out_height;
+  const std::int64_t first_y = index % args.out_height * args.stride[0] - args.padding[0];
+  const std::int64_t y_offset = index * args.out_width * args.channels;
+  return {args.x + image * args.in_height * args.in_width * args.channels,
+          args.residual != nullptr ? args.residual + y_offset : nullptr, args.y + y_offset, first_y,
+          taps_inside(first_y, args.dilation[0], args.kernel[0], args.in_height)};
+}
+
 template <class Access>
-HWY_INLINE Vector start(const Row& row, Access access) {
-  return row.bias != nullptr ? access.load(Tag(), row.bias) : hn::Zero(Tag());
+HWY_INLINE Vector bias_of(const DepthwiseArgs& args, std::int64_t channel, Access access) {
+  return args.bias != nullptr ? access.load(Tag(), args.bias + channel) : hn::Zero(Tag());
 }
 
 template <graph::Activation kActivation, class Access>
-HWY_INLINE void finish(const DepthwiseArgs& args, const Row& row, std::int64_t column, Vector sum,
-                       Access access) {
+HWY_INLINE void finish(const Row& row, std::int64_t offset, Vector sum, Access access) {
   const Tag d;
   if constexpr (kActivation == graph::Activation::gelu) sum = Gelu(d, sum);
   if constexpr (kActivation == graph::Activation::silu) sum = Silu(d, sum);
-  const std::int64_t offset = column * args.channels;
   if (row.residual != nullptr) sum = hn::Add(sum, access.load(d, row.residual + offset));
   access.store(d, sum, row.y + offset);
 }
 
-/// One pixel of any convolution.
-template <graph::Activation kActivation, class Access>
-void convolve_pixel(const DepthwiseArgs& args, const Row& row, std::int64_t column, Access access) {
-  const Tag d;
-  const std::int64_t first_x = column * args.stride[1] - args.padding[1];
-  const Taps across = taps_inside(first_x, args.dilation[1], args.kernel[1], args.in_width);
-  Vector sum = start(row, access);
-  for (std::int64_t i = row.taps.begin; i < row.taps.end; ++i) {
-    const std::int64_t in_y = row.first_y + i * args.dilation[0];
-    const float* const x = row.x + (in_y * args.in_width + first_x) * args.channels;
-    const float* const weight = row.weight + i * args.kernel[1] * args.channels;
-    for (std::int64_t j = across.begin; j < across.end; ++j) {
-      sum = hn::MulAdd(access.load(d, x + j * args.dilation[1] * args.channels),
-                       access.load(d, weight + j * args.channels), sum);
-    }
-  }
-  finish<kActivation>(args, row, column, sum, access);
-}
-
-/// kColumns neighbouring pixels of a kernel three wide and without dilation, whose taps are all
-/// inside: each input vector is loaded once for all the pixels that use it. The order of a pixel's
-/// sum is that of convolve_pixel.
-template <graph::Activation kActivation, int kColumns, int kStride, class Access>
-HWY_INLINE void convolve_run(const DepthwiseArgs& args, const Row& row, std::int64_t column,
-                             Access access) {
-  const Tag d;
-  const std::int64_t step = args.channels;
-  Vector sums[kColumns];
-  const Vector bias = start(row, access);
-#pragma GCC unroll 8
-  for (int t = 0; t < kColumns; ++t) sums[t] = bias;
-  const std::int64_t first_x = column * kStride - args.padding[1];
-  const float* x =
-      row.x + ((row.first_y + row.taps.begin) * args.in_width + first_x) * args.channels;
-  const float* weight = row.weight + row.taps.begin * 3 * step;
-  for (std::int64_t i = row.taps.begin; i < row.taps.end; ++i) {
-    const Vector w[3] = {access.load(d, weight), access.load(d, weight + step),
-                         access.load(d, weight + 2 * step)};
-    constexpr int kInputs = (kColumns - 1) * kStride + 3;
-#pragma GCC unroll 20
-    for (int c = 0; c < kInputs; ++c) {
-      const Vector value = access.load(d, x + c * step);
-#pragma GCC unroll 3
-      for (int tap = 2; tap >= 0; --tap) {
-        const int t = (c - tap) / kStride;
-        if (c >= tap && (c - tap) % kStride == 0 && t < kColumns) {
-          sums[t] = hn::MulAdd(value, w[tap], sums[t]);
-        }
+/// One pixel of any convolution, one vector of channels.
+template <graph::Activation kActivation>
+struct Pixel {
+  template <class Access>
+  static HWY_INLINE void run(const DepthwiseArgs& args, const Row& row, std::int64_t column,
+                             std::int64_t channel, Access access) {
+    const Tag d;
+    const std::int64_t first_x = column * args.stride[1] - args.padding[1];
+    const Taps across = taps_inside(first_x, args.dilation[1], args.kernel[1], args.in_width);
+    Vector sum = bias_of(args, channel, access);
+    for (std::int64_t i = row.taps.begin; i < row.taps.end; ++i) {
+      const std::int64_t in_y = row.first_y + i * args.dilation[0];
+      const float* const x = row.x + (in_y * args.in_width + first_x) * args.channels + channel;
+      const float* const weight = args.weight + i * args.kernel[1] * args.channels + channel;
+      for (std::int64_t j = across.begin; j < across.end; ++j) {
+        sum = hn::MulAdd(access.load(d, x + j * args.dilation[1] * args.channels),
+                         access.load(d, weight + j * args.channels), sum);
       }
     }
-    x += args.in_width * step;
-    weight += 3 * step;
+    finish<kActivation>(row, column * args.channels + channel, sum, access);
   }
+};
+
+/// kColumns neighbouring pixels of a kernel three wide and without dilation, whose taps are all
+/// inside, one vector of channels: each input vector is loaded once for all the pixels that use it.
+/// The order of a pixel's sum is that of Pixel.
+template <graph::Activation kActivation, int kColumns, int kStride>
+struct Run {
+  template <class Access>
+  static HWY_INLINE void run(const DepthwiseArgs& args, const Row& row, std::int64_t column,
+                             std::int64_t channel, Access access) {
+    const Tag d;
+    const std::int64_t step = args.channels;
+    Vector sums[kColumns];
+    const Vector bias = bias_of(args, channel, access);
 #pragma GCC unroll 8
-  for (int t = 0; t < kColumns; ++t) finish<kActivation>(args, row, column + t, sums[t], access);
+    for (int t = 0; t < kColumns; ++t) sums[t] = bias;
+    const std::int64_t first_x = column * kStride - args.padding[1];
+    const float* x =
+        row.x + ((row.first_y + row.taps.begin) * args.in_width + first_x) * step + channel;
+    const float* weight = args.weight + row.taps.begin * 3 * step + channel;
+    for (std::int64_t i = row.taps.begin; i < row.taps.end; ++i) {
+      const Vector w[3] = {access.load(d, weight), access.load(d, weight + step),
+                           access.load(d, weight + 2 * step)};
+      constexpr int kInputs = (kColumns - 1) * kStride + 3;
+      const float* input = x;
+#pragma GCC unroll 20
+      for (int c = 0; c < kInputs; ++c) {
+        const Vector value = access.load(d, input);
+        input += step;
+#pragma GCC unroll 3
+        for (int tap = 2; tap >= 0; --tap) {
+          const int t = (c - tap) / kStride;
+          if (c >= tap && (c - tap) % kStride == 0 && t < kColumns) {
+            sums[t] = hn::MulAdd(value, w[tap], sums[t]);
+          }
+        }
+      }
+      x += args.in_width * step;
+      weight += 3 * step;
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < kColumns; ++t) {
+      finish<kActivation>(row, (column + t) * step + channel, sums[t], access);
+    }
+  }
+};
+
+/// One body for every vector of channels. Channels are innermost, so that memory is read as it
+/// lies.
+template <class Body>
+HWY_INLINE void all_channels(const DepthwiseArgs& args, const Row& row, std::int64_t column) {
+  std::int64_t channel = 0;
+  for (; channel + kLanes <= args.channels; channel += kLanes) {
+    Body::run(args, row, column, channel, Whole());
+  }
+  if (channel < args.channels) {
+    Body::run(args, row, column, channel, Partial{args.channels - channel});
+  }
 }
 
 /// Output columns [begin, end) whose horizontal taps are all inside the input.
@@ -132,64 +163,33 @@ Inner inner_columns(const DepthwiseArgs& args) {
   return {first, std::clamp(end, first, args.out_width)};
 }
 
-template <graph::Activation kActivation, int kStride, class Access>
-void convolve_row_of_three(const DepthwiseArgs& args, const Row& row, Access access) {
+template <graph::Activation kActivation, int kStride>
+void convolve_row_of_three(const DepthwiseArgs& args, const Row& row) {
   const Inner inner = inner_columns(args);
   std::int64_t column = 0;
-  for (; column < inner.begin; ++column) convolve_pixel<kActivation>(args, row, column, access);
-  for (; column + 8 <= inner.end; column += 8) {
-    convolve_run<kActivation, 8, kStride>(args, row, column, access);
+  for (; column < inner.begin; ++column) all_channels<Pixel<kActivation>>(args, row, column);
+  for (; column + kWide <= inner.end; column += kWide) {
+    all_channels<Run<kActivation, kWide, kStride>>(args, row, column);
   }
   for (; column + 2 <= inner.end; column += 2) {
-    convolve_run<kActivation, 2, kStride>(args, row, column, access);
+    all_channels<Run<kActivation, 2, kStride>>(args, row, column);
   }
-  for (; column < args.out_width; ++column) convolve_pixel<kActivation>(args, row, column, access);
-}
-
-template <graph::Activation kActivation, class Access>
-void convolve_row(const DepthwiseArgs& args, const Row& row, Access access) {
-  const bool three_wide = args.kernel[1] == 3 && args.dilation[1] == 1 && args.dilation[0] == 1;
-  if (three_wide && args.stride[1] == 1) {
-    convolve_row_of_three<kActivation, 1>(args, row, access);
-  } else if (three_wide && args.stride[1] == 2) {
-    convolve_row_of_three<kActivation, 2>(args, row, access);
-  } else {
-    for (std::int64_t column = 0; column < args.out_width; ++column) {
-      convolve_pixel<kActivation>(args, row, column, access);
-    }
-  }
-}
-
-Row row_of(const DepthwiseArgs& args, std::int64_t index, std::int64_t channel) {
-  const std::int64_t image = index / args.out_height;
-  const std::int64_t first_y = index % args.out_height * args.stride[0] - args.padding[0];
-  const std::int64_t y_offset = index * args.out_width * args.channels + channel;
-  return {args.x + image * args.in_height * args.in_width * args.channels + channel,
-          args.weight + channel,
-          args.bias != nullptr ? args.bias + channel : nullptr,
-          args.residual != nullptr ? args.residual + y_offset : nullptr,
-          args.y + y_offset,
-          first_y,
-          taps_inside(first_y, args.dilation[0], args.kernel[0], args.in_height)};
+  for (; column < args.out_width; ++column) all_channels<Pixel<kActivation>>(args, row, column);
 }
 
 template <graph::Activation kActivation>
 void convolve_rows(const DepthwiseArgs& args, std::int64_t begin, std::int64_t end) {
-  // A few rows are done one vector of channels after another, so that an input row is still in the
-  // first-level cache when the next output rows need it.
-  constexpr std::int64_t kRowsTogether = 8;
-  for (std::int64_t first = begin; first < end; first += kRowsTogether) {
-    const std::int64_t last = std::min(end, first + kRowsTogether);
-    std::int64_t channel = 0;
-    for (; channel + kLanes <= args.channels; channel += kLanes) {
-      for (std::int64_t index = first; index < last; ++index) {
-        convolve_row<kActivation>(args, row_of(args, index, channel), Whole());
+  const bool three_wide = args.kernel[1] == 3 && args.dilation[1] == 1 && args.dilation[0] == 1;
+  for (std::int64_t index = begin; index < end; ++index) {
+    const Row row = row_of(args, index);
+    if (three_wide && args.stride[1] == 1) {
+      convolve_row_of_three<kActivation, 1>(args, row);
+    } else if (three_wide && args.stride[1] == 2) {
+      convolve_row_of_three<kActivation, 2>(args, row);
+    } else {
+      for (std::int64_t column = 0; column < args.out_width; ++column) {
+        all_channels<Pixel<kActivation>>(args, row, column);
       }
-    }
-    if (channel == args.channels) continue;
-    for (std::int64_t index = first; index < last; ++index) {
-      convolve_row<kActivation>(args, row_of(args, index, channel),
-                                Partial{args.channels - channel});
     }
   }
 }

@@ -28,6 +28,23 @@ HWY_INLINE V Polynomial(D d, V x, const float (&c)[kCount]) {
   return sum;
 }
 
+/// The same as an even and an odd polynomial of x squared: one multiplication more, and half as
+/// long a chain of dependent ones, of which a core can overlap only so many.
+template <class D, std::size_t kCount, class V = hn::Vec<D>>
+HWY_INLINE V LongPolynomial(D d, V x, const float (&c)[kCount]) {
+  const V square = hn::Mul(x, x);
+  V last = hn::Set(d, c[kCount - 1]);
+  V other = hn::Set(d, c[kCount - 2]);
+  std::size_t i = kCount - 2;
+  for (; i >= 2; i -= 2) {
+    last = hn::MulAdd(last, square, hn::Set(d, c[i - 1]));
+    other = hn::MulAdd(other, square, hn::Set(d, c[i - 2]));
+  }
+  // Down to c[0] and c[1], or to c[1] and a c[0] that the other series still lacks.
+  if (i == 0) return hn::MulAdd(last, x, other);
+  return hn::MulAdd(other, x, hn::MulAdd(last, square, hn::Set(d, c[0])));
+}
+
 /// The larger of a bound and x, the smaller of them; NaN in x stays. On x86 a maximum or minimum is
 /// its second operand where either is NaN; elsewhere that is not said.
 template <class D, class V = hn::Vec<D>>
@@ -134,7 +151,7 @@ HWY_INLINE V Reciprocal(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Gelu(D d, V x) {
   const V t = hn::Min(hn::Set(d, 13.0F), hn::Abs(x));
-  const V q = Polynomial(d, t, kNormalTail);
+  const V q = LongPolynomial(d, t, kNormalTail);
   const V tail = Exp2Bounded(d, hn::MulAdd(t, q, hn::Set(d, -1.0F)));
   const auto negative = hn::Lt(x, hn::Zero(d));
   const V phi = hn::IfThenElse(negative, tail, hn::Sub(hn::Set(d, 1.0F), tail));
@@ -145,7 +162,7 @@ HWY_INLINE V Gelu(D d, V x) {
 /// as the formula does.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Silu(D d, V x) {
-  const V e = ExpNonPositive(d, hn::Neg(hn::Abs(x)));
+  const V e = ExpNonPositive(d, hn::Or(x, hn::Set(d, -0.0F)));
   const V positive = Reciprocal(d, hn::Add(e, hn::Set(d, 1.0F)));
   const auto negative = hn::Lt(x, hn::Zero(d));
   return hn::Mul(x, hn::IfThenElse(negative, hn::Mul(e, positive), positive));
