@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "backend/cpu/cpu.h"
 #include "backend/reference/plan.h"
 #include "base/error.h"
 
@@ -14,7 +15,7 @@ struct Entry {
   std::string_view name;
   std::unique_ptr<Plan> (*lower)(std::shared_ptr<const graph::Graph>, const LowerOptions&);
 };
-constexpr std::array<Entry, 1> kBackends{{{"reference", reference::lower}}};
+constexpr std::array<Entry, 2> kBackends{{{"cpu", cpu::lower}, {"reference", reference::lower}}};
 
 constexpr int kMaxDevice = 63;
 constexpr int kMaxBatch = 65536;

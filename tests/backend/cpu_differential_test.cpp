@@ -1,0 +1,243 @@
+/// The cpu backend against the reference backend, value by value.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+
+#include "backend/backend.h"
+#include "backend/cpu/isa.h"
+#include "backend/cpu_random_graph.h"
+
+namespace assay::backend::cpu {
+namespace {
+
+using graph::Activation;
+using graph::Conv2d;
+using graph::ValueId;
+
+using Trace = std::map<std::string, std::vector<float>>;
+
+Trace trace_of(const std::shared_ptr<const graph::Graph>& graph, const std::string& target,
+               int level, int batch, int threads, std::span<const float> input) {
+  LowerOptions options;
+  options.optimization_level = level;
+  options.max_batch = batch;
+  options.threads = threads;
+  const auto plan = lower(graph, parse_target(target), options);
+  Trace trace;
+  plan->make_session()->trace({{}, input}, batch,
+                              [&](const graph::Value& value, int, std::span<const float> numbers) {
+                                trace[value.name].assign(numbers.begin(), numbers.end());
+                              });
+  return trace;
+}
+
+/// Each value is a few sums of at most a few hundred products of numbers around 1 behind a few more
+/// such: an fp32 sum of K terms errs by about sqrt(K) epsilon of its size, and no operator here
+/// magnifies an error by more than about ten. So: 200 epsilon of the value's own largest number.
+void expect_close(const Trace& want, const Trace& got) {
+  ASSERT_FALSE(got.empty());
+  for (const auto& [name, numbers] : got) {
+    const auto& expected = want.at(name);
+    ASSERT_EQ(numbers.size(), expected.size()) << name;
+    float largest = 1e-3F;
+    for (const float x : expected) largest = std::max(largest, std::abs(x));
+    const float tolerance = 200 * std::numeric_limits<float>::epsilon() * largest;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      ASSERT_NEAR(numbers[i], expected[i], tolerance) << name << " at " << i;
+    }
+  }
+}
+
+void compare(graph::Graph made) {
+  graph::verify(made);
+  const auto graph = std::make_shared<const graph::Graph>(std::move(made));
+  const Isa before = active_isa();
+  for (const int batch : {1, 3}) {
+    std::vector<float> input(
+        static_cast<std::size_t>(batch * graph::elements(graph->value(graph->input).dims)));
+    std::mt19937 generator(7);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (float& x : input) x = uniform(generator);
+    const Trace want = trace_of(graph, "reference", 0, batch, 1, input);
+    for (const Isa isa : supported_isas()) {
+      use_isa(isa);
+      for (const int level : {0, 1}) {
+        SCOPED_TRACE(testing::Message() << name(isa) << ", level " << level << ", batch " << batch);
+        const Trace alone = trace_of(graph, "cpu", level, batch, 1, input);
+        expect_close(want, alone);
+        const Trace together = trace_of(graph, "cpu", level, batch, 3, input);
+        for (const auto& [name, numbers] : alone) {
+          ASSERT_EQ(
+              std::memcmp(numbers.data(), together.at(name).data(), numbers.size() * sizeof(float)),
+              0)
+              << name << " depends on the number of threads";
+        }
+      }
+    }
+  }
+  use_isa(before);
+}
+
+TEST(CpuDifferential, Linear) {
+  for (const std::int64_t n : {1, 10, 24, 48, 67}) {
+    GraphMaker make(static_cast<unsigned>(n));
+    const ValueId x = make.linear(make.input({5, 7, 3}), 19, true, Activation::gelu);
+    const ValueId y = make.linear(x, n, false, Activation::silu);
+    compare(make.finish(make.linear(x, n, true, Activation::none, y)));
+  }
+}
+
+TEST(CpuDifferential, Convolutions) {
+  for (const int kernel : {1, 2, 3, 5}) {
+    for (const int stride : {1, 2, 3}) {
+      for (const int dilation : {1, 2}) {
+        GraphMaker make(static_cast<unsigned>(kernel * 100 + stride * 10 + dilation));
+        Conv2d op;
+        op.stride = {stride, stride};
+        op.padding = {kernel / 2, kernel / 2};
+        op.dilation = {dilation, dilation};
+        op.activation = Activation::silu;
+        const ValueId image = make.input({25, 21, 3});
+        const ValueId x = make.conv(image, 8, kernel, op);
+        op.groups = 2;
+        op.activation = Activation::none;
+        const ValueId grouped = make.conv(x, 20, kernel, op, false);
+        op.stride = {1, 1};
+        op.dilation = {1, 1};
+        op.padding = {kernel - 1, kernel - 1};
+        compare(make.finish(make.conv(grouped, 6, kernel, op)));
+      }
+    }
+  }
+}
+
+TEST(CpuDifferential, UnequalStridesAndPaddings) {
+  GraphMaker make(5);
+  Conv2d op;
+  op.stride = {1, 2};
+  op.padding = {0, 2};
+  op.dilation = {2, 1};
+  compare(make.finish(make.conv(make.input({9, 12, 3}), 17, 3, op)));
+}
+
+TEST(CpuDifferential, InvertedResidual) {
+  for (const int stride : {1, 2}) {
+    GraphMaker make(static_cast<unsigned>(stride));
+    const ValueId x = make.conv(make.input({14, 9, 3}), 12, 3,
+                                {.padding = {1, 1}, .activation = Activation::silu});
+    const ValueId wide = make.conv(x, 40, 1, {.activation = Activation::silu});
+    const ValueId deep = make.conv(wide, 40, 3,
+                                   {.stride = {stride, stride},
+                                    .padding = {1, 1},
+                                    .groups = 40,
+                                    .activation = Activation::silu});
+    compare(make.finish(make.conv(deep, 12, 1, {}, true, stride == 1 ? x : graph::kNone)));
+  }
+}
+
+/// A part of a concatenation feeds a convolution with a margin, as MobileViT's fusion does.
+TEST(CpuDifferential, ConcatenatedChannelsUnderAConvolution) {
+  GraphMaker make(11);
+  const ValueId image = make.input({8, 10, 3});
+  const ValueId shortcut = make.conv(image, 6, 1, {.activation = Activation::silu});
+  const ValueId local = make.conv(shortcut, 9, 3, {.padding = {1, 1}});
+  const ValueId joined = make.node(graph::Concat{2}, {shortcut, make.conv(local, 6, 1, {})});
+  compare(make.finish(make.conv(joined, 7, 3, {.padding = {1, 1}})));
+}
+
+TEST(CpuDifferential, ClassTokenInFrontOfPatches) {
+  GraphMaker make(12);
+  const ValueId image = make.input({12, 16, 3});
+  const ValueId patches = make.conv(image, 24, 4, {.stride = {4, 4}});
+  const ValueId tokens = make.node(graph::Reshape{{12, 24}}, {patches});
+  ValueId x = make.node(graph::Concat{0}, {make.constant({1, 24}), tokens});
+  x = make.node(graph::Add{}, {x, make.constant({13, 24})});
+  const ValueId first = make.node(graph::Slice{0, 0, 1}, {x});
+  const ValueId rest = make.node(graph::Slice{0, 1, 13}, {x});
+  const ValueId moved = make.linear(make.layer_norm(first), 24);
+  compare(make.finish(make.layer_norm(make.node(graph::Concat{0}, {moved, rest}))));
+}
+
+TEST(CpuDifferential, TransformerBlock) {
+  for (const std::int64_t width : {12, 36}) {
+    GraphMaker make(static_cast<unsigned>(width));
+    const ValueId image = make.input({5, 9, 3});
+    ValueId x = make.linear(make.node(graph::Reshape{{45, 3}}, {image}), width);
+    const ValueId qkv = make.linear(make.layer_norm(x), 3 * width);
+    std::vector<ValueId> parts;
+    for (int i = 0; i < 3; ++i) {
+      parts.push_back(make.node(graph::Slice{1, i * width, (i + 1) * width}, {qkv}));
+    }
+    const ValueId mixed = make.node(graph::Attention{3, 0.3}, parts);
+    x = make.linear(mixed, width, true, Activation::none, x);
+    const ValueId hidden = make.linear(make.layer_norm(x), 2 * width, true, Activation::gelu);
+    compare(make.finish(make.linear(hidden, width, true, Activation::none, x)));
+  }
+}
+
+TEST(CpuDifferential, UnfoldAndFold) {
+  GraphMaker make(21);
+  const ValueId image = make.input({6, 8, 3});
+  ValueId x = make.conv(image, 10, 1, {});
+  x = make.node(graph::Reshape{{3, 2, 4, 2, 10}}, {x});
+  x = make.node(graph::Transpose{{1, 3, 0, 2, 4}}, {x});
+  x = make.node(graph::Reshape{{4, 12, 10}}, {x});
+  const ValueId mixed = make.node(graph::Attention{2, 0.5}, {x, x, x});
+  x = make.node(graph::Reshape{{2, 2, 3, 4, 10}}, {mixed});
+  x = make.node(graph::Transpose{{2, 0, 3, 1, 4}}, {x});
+  x = make.node(graph::Reshape{{6, 8, 10}}, {x});
+  compare(make.finish(make.conv(x, 5, 3, {.padding = {1, 1}})));
+}
+
+TEST(CpuDifferential, Elementwise) {
+  GraphMaker make(31);
+  const ValueId x = make.input({7, 5, 3});
+  const ValueId normed =
+      make.node(graph::BatchNorm{1e-5}, {x, make.constant({3}), make.constant({3}),
+                                         make.constant({3}), make.constant({3}, 0.5F, 2.0F)});
+  const ValueId gelu = make.node(graph::Activate{Activation::gelu}, {normed});
+  const ValueId silu = make.node(graph::Activate{Activation::silu}, {normed});
+  const ValueId sum = make.node(graph::Add{}, {gelu, silu});
+  const ValueId scaled = make.node(graph::Mul{}, {make.constant({5, 3}), sum});
+  const ValueId halved = make.node(graph::Mul{}, {scaled, make.constant({})});
+  const ValueId product = make.node(graph::Mul{}, {halved, gelu});
+  compare(make.finish(make.node(graph::Softmax{}, {make.node(graph::Add{}, {product, x})})));
+}
+
+TEST(CpuDifferential, ConcatAndSliceOfEveryAxis) {
+  for (int axis = 0; axis < 3; ++axis) {
+    GraphMaker make(static_cast<unsigned>(40 + axis));
+    const ValueId x = make.linear(make.input({4, 6, 3}), 8);
+    const std::int64_t length = make.dims(x)[static_cast<std::size_t>(axis)];
+    const ValueId head = make.node(graph::Slice{axis, 0, 3}, {x});
+    const ValueId tail = make.node(graph::Slice{axis, 1, length}, {x});
+    const ValueId joined = make.node(graph::Concat{axis}, {tail, head, x});
+    compare(make.finish(make.layer_norm(make.node(graph::Slice{axis, 1, 6}, {joined}))));
+  }
+}
+
+TEST(CpuDifferential, TransposesOfSlices) {
+  GraphMaker make(51);
+  const ValueId x = make.linear(make.input({4, 6, 3}), 10);
+  const ValueId part = make.node(graph::Slice{2, 3, 9}, {x});
+  const ValueId turned = make.node(graph::Transpose{{2, 0, 1}}, {part});
+  compare(make.finish(make.node(graph::Reshape{{12, 12}}, {turned})));
+}
+
+TEST(CpuDifferential, ResizeAndMean) {
+  for (const auto mode : {graph::ResizeMode::bilinear, graph::ResizeMode::bicubic}) {
+    for (const std::vector<int>& axes :
+         {std::vector<int>{0, 1}, std::vector<int>{1}, std::vector<int>{0, 1, 2}}) {
+      GraphMaker make(61);
+      const ValueId x = make.node(graph::Resize{mode, 9, 7}, {make.input({12, 10, 3})});
+      compare(make.finish(make.node(graph::Mean{axes}, {x})));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::backend::cpu
