@@ -6,8 +6,10 @@
 needs torch, timm, numpy and safetensors. Writes beside itself
   model_tensors.FAMILY.tsv     every tensor's name, and its shape in each architecture
   model_attributes.FAMILY.tsv  every attention's heads and every normalization's epsilon
-  model_logits.safetensors     logits and features of the examples for a made image, in float64
+  model_logits.safetensors     logits and features of the examples for a made image, in float64,
+                               and a few images of the Fashion-MNIST test set with their positions
 """
+import gzip
 import pathlib
 
 import numpy as np
@@ -31,6 +33,7 @@ LOGITS = [
     ("mobilevit_xxs", 200, 232),
     ("mobilevit_xxs", 96, 160),
 ]
+TEST_IMAGES = [0, 4711]
 
 
 def write_table(path, first, columns):
@@ -78,6 +81,13 @@ def example(architecture, height, width):
         return features[0].float().numpy(), model.forward_head(hidden)[0].float().numpy()
 
 
+def test_images():
+    with gzip.open(EXAMPLES / "fashion-mnist" / "t10k-images-idx3-ubyte.gz") as file:
+        images = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 28, 28)
+    return {"fashion_mnist/images": images[TEST_IMAGES].copy(),
+            "fashion_mnist/positions": np.array(TEST_IMAGES)}
+
+
 def main():
     for family, architectures in FAMILIES.items():
         models = {name: timm.create_model(name) for name in architectures}
@@ -85,7 +95,7 @@ def main():
                     {name: shapes(model) for name, model in models.items()})
         write_table(HERE / f"model_attributes.{family}.tsv", "module",
                     {name: attributes(model) for name, model in models.items()})
-    answers = {}
+    answers = test_images()
     for architecture, height, width in LOGITS:
         features, logits = example(architecture, height, width)
         answers[f"{architecture}/{height}x{width}/features"] = features
