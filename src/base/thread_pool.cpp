@@ -15,9 +15,12 @@
 namespace assay {
 namespace {
 
-/// How long a thread spins before it sleeps: longer than the serial part between two loops of one
+/// How long a thread watches before it sleeps: longer than the serial part between two loops of one
 /// network, shorter than anyone would notice on an idle machine.
-constexpr auto kSpinTime = std::chrono::microseconds(50);
+constexpr auto kWatchTime = std::chrono::microseconds(50);
+/// How long of that it keeps its core. After that it offers the core to others between two looks:
+/// on a busy machine the thread that it waits for may be on the same core.
+constexpr auto kSpinTime = std::chrono::microseconds(2);
 
 void relax() {
 #if defined(__x86_64__)
@@ -27,18 +30,19 @@ void relax() {
 #endif
 }
 
-/// Waits until `variable` differs from `old`: spins first where `spin` says so, then sleeps.
+/// Waits until `variable` differs from `old`: watches first where `spin` says so, then sleeps.
 std::uint32_t await_change(const std::atomic<std::uint32_t>& variable, std::uint32_t old,
                            bool spin) {
-  if (spin) {
-    const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
-    do {
-      for (int i = 0; i < 32; ++i) {
-        const std::uint32_t now = variable.load(std::memory_order_acquire);
-        if (now != old) return now;
-        relax();
-      }
-    } while (std::chrono::steady_clock::now() < deadline);
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  for (auto now = start; spin && now - start < kWatchTime; now = Clock::now()) {
+    const bool keep_core = now - start < kSpinTime;
+    for (int look = 0; look < (keep_core ? 32 : 1); ++look) {
+      const std::uint32_t found = variable.load(std::memory_order_acquire);
+      if (found != old) return found;
+      relax();
+    }
+    if (!keep_core) std::this_thread::yield();
   }
   variable.wait(old);
   return variable.load();
