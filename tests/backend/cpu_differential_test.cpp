@@ -179,6 +179,22 @@ TEST(CpuDifferential, TransformerBlock) {
   }
 }
 
+/// The token is read again behind a step that could write over the concatenation it is a part of.
+TEST(CpuDifferential, CrossAttention) {
+  GraphMaker make(71);
+  const ValueId others =
+      make.linear(make.node(graph::Reshape{{40, 3}}, {make.input({5, 8, 3})}), 16);
+  const ValueId first = make.node(graph::Slice{0, 0, 1}, {others});
+  const ValueId rest = make.node(graph::Slice{0, 1, 40}, {others});
+  const ValueId token = make.linear(make.layer_norm(first), 16);
+  const ValueId seen = make.layer_norm(make.node(graph::Concat{0}, {token, rest}));
+  const ValueId q = make.linear(make.node(graph::Slice{0, 0, 1}, {seen}), 16);
+  const ValueId mixed =
+      make.node(graph::Attention{2, 0.4}, {q, make.linear(seen, 16), make.linear(seen, 16)});
+  const ValueId moved = make.linear(mixed, 16, true, Activation::none, token);
+  compare(make.finish(make.node(graph::Concat{0}, {make.linear(moved, 16), rest})));
+}
+
 TEST(CpuDifferential, UnfoldAndFold) {
   GraphMaker make(21);
   const ValueId image = make.input({6, 8, 3});

@@ -1,7 +1,6 @@
 #include "backend/cpu/lowering.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "backend/cpu/arena.h"
 #include "backend/cpu/kernels/normalize.h"
@@ -16,11 +15,6 @@ namespace {
 /// multiply-adds, and in numbers moved.
 constexpr std::uint64_t kSerialFlops = 60'000;
 constexpr std::int64_t kSerialNumbers = 4'096;
-
-bool is_view(const graph::Node& node) {
-  return std::holds_alternative<graph::Reshape>(node.op) ||
-         std::holds_alternative<graph::Slice>(node.op);
-}
 
 std::int64_t width_of(const graph::Dims& dims) { return dims.empty() ? 1 : dims.back(); }
 
@@ -113,7 +107,6 @@ Place Lowering::place_output(const graph::Node& node) {
     place = new_image_place(dims(node.output), wish.margin);
   } else {
     place = new_place(node.output);
-    owners_[static_cast<std::size_t>(place.block)] = node.output;
   }
   return place;
 }
@@ -155,18 +148,14 @@ Place Lowering::new_image_place(const graph::Dims& dims, std::array<std::int64_t
   return place;
 }
 
-std::size_t Lowering::last_use(graph::ValueId value) const {
-  for (const graph::Output& output : graph_.outputs) {
-    if (output.value == value) return std::numeric_limits<std::size_t>::max();
+bool Lowering::dies_here(int block) const {
+  for (graph::ValueId value = 0; value < program_.places.size(); ++value) {
+    if (program_.places[value].block != block) continue;
+    const bool output = std::ranges::any_of(
+        graph_.outputs, [value](const graph::Output& o) { return o.value == value; });
+    if (output || (!readers_[value].empty() && readers_[value].back() > node_index_)) return false;
   }
-  std::size_t last = 0;
-  for (const std::size_t reader : readers_[value]) {
-    last = std::max(last, reader);
-    if (is_view(graph_.nodes[reader])) {
-      last = std::max(last, last_use(graph_.nodes[reader].output));
-    }
-  }
-  return last;
+  return true;
 }
 
 bool Lowering::reuse(const graph::Node& node, graph::ValueId input) {
@@ -176,14 +165,15 @@ bool Lowering::reuse(const graph::Node& node, graph::ValueId input) {
   }
   if (graph_.value(input).constant || dims(input) != dims(node.output)) return false;
   const Place place = place_of(input);
-  const std::size_t block = static_cast<std::size_t>(place.block);
-  // Only a block that is all this value's: nothing else can then be read there later.
-  if (owners_[block] != input || !place.dense() || place.count() != program_.blocks[block].floats ||
-      last_use(input) != node_index_) {
-    return false;
+  const std::int64_t floats = program_.blocks[static_cast<std::size_t>(place.block)].floats;
+  if (!place.dense() || place.count() != floats || !dies_here(place.block)) return false;
+  // What the node reads elsewhere in the block would be overwritten under its hands.
+  for (const graph::ValueId other : node.inputs) {
+    if (other != graph::kNone && other != input && program_.places[other].block == place.block) {
+      return false;
+    }
   }
   set_place(node.output, place);
-  owners_[block] = node.output;
   return true;
 }
 
@@ -254,7 +244,6 @@ void Lowering::add_copy(const graph::Node& node, std::string_view tactic, const 
 
 int Lowering::new_block(std::int64_t floats) {
   program_.blocks.push_back({floats, 0, nullptr});
-  owners_.push_back(graph::kNone);
   return static_cast<int>(program_.blocks.size()) - 1;
 }
 

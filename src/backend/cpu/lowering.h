@@ -69,7 +69,8 @@ class Lowering {
  private:
   void lower_input();
   Place placed_within(graph::ValueId value);
-  [[nodiscard]] std::size_t last_use(graph::ValueId value) const;
+  /// Whether nothing after the current node reads any value in `block`.
+  [[nodiscard]] bool dies_here(int block) const;
   int new_block(std::int64_t floats);
   void zero_margins();
   void plan_memory();
@@ -80,8 +81,7 @@ class Lowering {
   std::vector<Wish> wishes_;
   std::vector<std::vector<std::size_t>> readers_;  ///< indices of the nodes that read each value
   std::size_t node_index_ = 0;
-  std::vector<graph::ValueId> owners_;  ///< the value that fills a block, if there is just one
-  std::vector<Place> margins_;          ///< images with a margin to be zeroed
+  std::vector<Place> margins_;  ///< images with a margin to be zeroed
   Program program_;
 };
 
