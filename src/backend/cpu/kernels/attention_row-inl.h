@@ -10,7 +10,6 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
-#include <limits>
 
 #include "backend/cpu/kernels/partial-inl.h"
 #include "backend/cpu/kernels/vector_math-inl.h"
@@ -44,9 +43,12 @@ inline void row_scores(const float* q, float factor, const float* k, std::int64_
 inline float row_softmax(std::int64_t keys, float* scores) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  float maximum = scores[0];
-  for (std::int64_t key = 1; key < keys; ++key) {
-    if (scores[key] > maximum) maximum = scores[key];
+  auto tops = hn::Set(d, scores[0]);
+  std::int64_t seen = 0;
+  for (; seen + lanes <= keys; seen += lanes) tops = hn::Max(tops, hn::LoadU(d, scores + seen));
+  float maximum = hn::GetLane(hn::MaxOfLanes(d, tops));
+  for (; seen < keys; ++seen) {
+    if (scores[seen] > maximum) maximum = scores[seen];
   }
   const auto top = hn::Set(d, maximum);
   auto sums = hn::Zero(d);

@@ -59,17 +59,28 @@ HWY_INLINE Vector bias_of(const DepthwiseArgs& args, std::int64_t channel, Acces
   return args.bias != nullptr ? access.load(Tag(), args.bias + channel) : hn::Zero(Tag());
 }
 
-template <graph::Activation kActivation, class Access>
-HWY_INLINE void finish(const Row& row, std::int64_t offset, Vector sum, Access access) {
+/// Activation and residual of neighbouring pixels, and their store.
+template <int kColumns, class Access>
+HWY_INLINE void finish(const DepthwiseArgs& args, const Row& row, std::int64_t column,
+                       std::int64_t channel, Vector (&sums)[kColumns], Access access) {
   const Tag d;
-  if constexpr (kActivation == graph::Activation::gelu) sum = Gelu(d, sum);
-  if constexpr (kActivation == graph::Activation::silu) sum = Silu(d, sum);
-  if (row.residual != nullptr) sum = hn::Add(sum, access.load(d, row.residual + offset));
-  access.store(d, sum, row.y + offset);
+  if (args.activation == graph::Activation::silu) {
+#pragma GCC unroll 8
+    for (int t = 0; t < kColumns; ++t) sums[t] = Silu(d, sums[t]);
+  } else if (args.activation == graph::Activation::gelu) {
+#pragma GCC unroll 8
+    for (int t = 0; t < kColumns; ++t) sums[t] = Gelu(d, sums[t]);
+  }
+  std::int64_t offset = column * args.channels + channel;
+#pragma GCC unroll 8
+  for (int t = 0; t < kColumns; ++t) {
+    if (row.residual != nullptr) sums[t] = hn::Add(sums[t], access.load(d, row.residual + offset));
+    access.store(d, sums[t], row.y + offset);
+    offset += args.channels;
+  }
 }
 
 /// One pixel of any convolution, one vector of channels.
-template <graph::Activation kActivation>
 struct Pixel {
   template <class Access>
   static HWY_INLINE void run(const DepthwiseArgs& args, const Row& row, std::int64_t column,
@@ -77,24 +88,24 @@ struct Pixel {
     const Tag d;
     const std::int64_t first_x = column * args.stride[1] - args.padding[1];
     const Taps across = taps_inside(first_x, args.dilation[1], args.kernel[1], args.in_width);
-    Vector sum = bias_of(args, channel, access);
+    Vector sums[1] = {bias_of(args, channel, access)};
     for (std::int64_t i = row.taps.begin; i < row.taps.end; ++i) {
       const std::int64_t in_y = row.first_y + i * args.dilation[0];
       const float* const x = row.x + (in_y * args.in_width + first_x) * args.channels + channel;
       const float* const weight = args.weight + i * args.kernel[1] * args.channels + channel;
       for (std::int64_t j = across.begin; j < across.end; ++j) {
-        sum = hn::MulAdd(access.load(d, x + j * args.dilation[1] * args.channels),
-                         access.load(d, weight + j * args.channels), sum);
+        sums[0] = hn::MulAdd(access.load(d, x + j * args.dilation[1] * args.channels),
+                             access.load(d, weight + j * args.channels), sums[0]);
       }
     }
-    finish<kActivation>(row, column * args.channels + channel, sum, access);
+    finish(args, row, column, channel, sums, access);
   }
 };
 
 /// kColumns neighbouring pixels of a kernel three wide and without dilation, whose taps are all
 /// inside, one vector of channels: each input vector is loaded once for all the pixels that use it.
 /// The order of a pixel's sum is that of Pixel.
-template <graph::Activation kActivation, int kColumns, int kStride>
+template <int kColumns, int kStride>
 struct Run {
   template <class Access>
   static HWY_INLINE void run(const DepthwiseArgs& args, const Row& row, std::int64_t column,
@@ -129,10 +140,7 @@ struct Run {
       x += args.in_width * step;
       weight += 3 * step;
     }
-#pragma GCC unroll 8
-    for (int t = 0; t < kColumns; ++t) {
-      finish<kActivation>(row, (column + t) * step + channel, sums[t], access);
-    }
+    finish(args, row, column, channel, sums, access);
   }
 };
 
@@ -163,49 +171,33 @@ Inner inner_columns(const DepthwiseArgs& args) {
   return {first, std::clamp(end, first, args.out_width)};
 }
 
-template <graph::Activation kActivation, int kStride>
+template <int kStride>
 void convolve_row_of_three(const DepthwiseArgs& args, const Row& row) {
   const Inner inner = inner_columns(args);
   std::int64_t column = 0;
-  for (; column < inner.begin; ++column) all_channels<Pixel<kActivation>>(args, row, column);
+  for (; column < inner.begin; ++column) all_channels<Pixel>(args, row, column);
   for (; column + kWide <= inner.end; column += kWide) {
-    all_channels<Run<kActivation, kWide, kStride>>(args, row, column);
+    all_channels<Run<kWide, kStride>>(args, row, column);
   }
   for (; column + 2 <= inner.end; column += 2) {
-    all_channels<Run<kActivation, 2, kStride>>(args, row, column);
+    all_channels<Run<2, kStride>>(args, row, column);
   }
-  for (; column < args.out_width; ++column) all_channels<Pixel<kActivation>>(args, row, column);
+  for (; column < args.out_width; ++column) all_channels<Pixel>(args, row, column);
 }
 
-template <graph::Activation kActivation>
-void convolve_rows(const DepthwiseArgs& args, std::int64_t begin, std::int64_t end) {
+void convolve(const DepthwiseArgs& args, std::int64_t begin, std::int64_t end) {
   const bool three_wide = args.kernel[1] == 3 && args.dilation[1] == 1 && args.dilation[0] == 1;
   for (std::int64_t index = begin; index < end; ++index) {
     const Row row = row_of(args, index);
     if (three_wide && args.stride[1] == 1) {
-      convolve_row_of_three<kActivation, 1>(args, row);
+      convolve_row_of_three<1>(args, row);
     } else if (three_wide && args.stride[1] == 2) {
-      convolve_row_of_three<kActivation, 2>(args, row);
+      convolve_row_of_three<2>(args, row);
     } else {
       for (std::int64_t column = 0; column < args.out_width; ++column) {
-        all_channels<Pixel<kActivation>>(args, row, column);
+        all_channels<Pixel>(args, row, column);
       }
     }
-  }
-}
-
-void convolve(const DepthwiseArgs& args, std::int64_t begin, std::int64_t end) {
-  using graph::Activation;
-  switch (args.activation) {
-    case Activation::none:
-      convolve_rows<Activation::none>(args, begin, end);
-      break;
-    case Activation::gelu:
-      convolve_rows<Activation::gelu>(args, begin, end);
-      break;
-    case Activation::silu:
-      convolve_rows<Activation::silu>(args, begin, end);
-      break;
   }
 }
 

@@ -66,26 +66,28 @@ HWY_INLINE V AtMost(D d, float bound, V x) {
 #endif
 }
 
-/// x rounded to the nearest integer, and two to its power. Adding 1.5 * 2^23 leaves the integer in
-/// the low bits of the sum; 127 more makes those bits the exponent of the power of two, so that one
-/// shift builds it. Right for -127 <= x <= 127; -127 gives the power 0.
+/// An integer, as the number nearest to an x, and two to its power. Adding 1.5 * 2^23 to x leaves
+/// the integer in the low bits of the sum; 127 more makes those bits the exponent of the power of
+/// two, so that one shift builds it. Right for -127 <= x <= 127; -127 gives the power 0.
 template <class D, class V = hn::Vec<D>>
 struct Power {
   V integer;
   V power;
 };
+constexpr float kRounder = 12582912.0F + 127.0F;
+
+/// From x + kRounder.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE Power<D> RoundToPower(D d, V x) {
+HWY_INLINE Power<D> PowerOfSum(D d, V sum) {
   const hn::RebindToUnsigned<D> du;
-  const V magic = hn::Set(d, 12582912.0F + 127.0F);
-  const V sum = hn::Add(x, magic);
-  return {hn::Sub(sum, magic), hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, sum)))};
+  return {hn::Sub(sum, hn::Set(d, kRounder)),
+          hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, sum)))};
 }
 
 /// 2^x for -127 <= x <= 0 within 2 ulp; what would be below 2^-126.5 is 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp2Bounded(D d, V x) {
-  const auto [integer, power] = RoundToPower(d, x);
+  const auto [integer, power] = PowerOfSum(d, hn::Add(x, hn::Set(d, kRounder)));
   const V fraction = hn::Sub(x, integer);
   const V h = Polynomial(d, fraction, kExp2);
   return hn::Mul(power, hn::MulAdd(fraction, h, hn::Set(d, 1.0F)));
@@ -111,7 +113,8 @@ HWY_INLINE V ExpReduced(D d, V x, V integer) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ExpNonPositive(D d, V x) {
   x = AtLeast(d, -88.029F, x);
-  const auto [integer, power] = RoundToPower(d, hn::Mul(x, hn::Set(d, 1.44269504F)));
+  const V sum = hn::MulAdd(x, hn::Set(d, 1.44269504F), hn::Set(d, kRounder));
+  const auto [integer, power] = PowerOfSum(d, sum);
   return hn::Mul(power, ExpReduced(d, x, integer));
 }
 
