@@ -90,14 +90,9 @@ Node node_from_json(const Json& json, std::size_t index, std::size_t values) {
   Node node;
   node.name = fields.text("name");
   node.op = operator_named(fields.text("op"), fields);
-  for (const Json& input : fields.array("inputs", kMaxInputs)) {
-    if (input.is_null()) {
-      node.inputs.push_back(kNone);
-    } else if (input.is_number_unsigned() && input.get<std::uint64_t>() < values) {
-      node.inputs.push_back(static_cast<ValueId>(input.get<std::uint64_t>()));
-    } else {
-      fields.refuse("inputs", "null or indices of values");
-    }
+  const auto largest = static_cast<std::int64_t>(values) - 1;
+  for (const auto& id : fields.integers_or_null("inputs", kMaxInputs, 0, largest)) {
+    node.inputs.push_back(id ? static_cast<ValueId>(*id) : kNone);
   }
   node.output = id_from(fields, "output", values);
   FieldReader reader{fields};

@@ -66,11 +66,24 @@ const Json& JsonFields::array(std::string_view name, std::size_t most) {
   return json;
 }
 
+std::vector<std::optional<std::int64_t>> JsonFields::integers_or_null(std::string_view name,
+                                                                      std::size_t most,
+                                                                      std::int64_t smallest,
+                                                                      std::int64_t largest) {
+  std::vector<std::optional<std::int64_t>> numbers;
+  for (const Json& entry : array(name, most)) {
+    numbers.push_back(whole(entry, smallest, largest));
+    if (!numbers.back() && !entry.is_null()) {
+      refuse(name, fmt::format("whole numbers of {} to {}, or null", smallest, largest));
+    }
+  }
+  return numbers;
+}
+
 std::vector<std::int64_t> JsonFields::integers(std::string_view name, std::size_t most,
                                                std::int64_t smallest, std::int64_t largest) {
   std::vector<std::int64_t> numbers;
-  for (const Json& entry : array(name, most)) {
-    const auto number = whole(entry, smallest, largest);
+  for (const auto& number : integers_or_null(name, most, smallest, largest)) {
     if (!number) refuse(name, fmt::format("whole numbers of {} to {}", smallest, largest));
     numbers.push_back(*number);
   }

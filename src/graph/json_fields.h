@@ -2,6 +2,7 @@
 /// Reading a JSON object that nobody vouches for, field by field: a field that is missing, of
 /// another type, out of range or unknown is a corrupt file, and the message says where.
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,6 +25,10 @@ class JsonFields {
   const Json& array(std::string_view name, std::size_t most);
   std::vector<std::int64_t> integers(std::string_view name, std::size_t most, std::int64_t smallest,
                                      std::int64_t largest);
+  /// The same, where null may stand for a number.
+  std::vector<std::optional<std::int64_t>> integers_or_null(std::string_view name, std::size_t most,
+                                                            std::int64_t smallest,
+                                                            std::int64_t largest);
   /// Throws corrupt where the object has a field that was not read.
   void finish() const;
 

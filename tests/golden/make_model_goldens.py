@@ -100,7 +100,9 @@ def main():
         features, logits = example(architecture, height, width)
         answers[f"{architecture}/{height}x{width}/features"] = features
         answers[f"{architecture}/{height}x{width}/logits"] = logits
-    save_file(answers, HERE / "model_logits.safetensors")
+    path = HERE / "model_logits.safetensors"
+    save_file(answers, path)
+    path.chmod(0o644)
 
 
 if __name__ == "__main__":
