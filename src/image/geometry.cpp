@@ -9,6 +9,8 @@ namespace assay::image {
 namespace {
 
 constexpr int kLargestInput = 65'535;
+/// PIL holds no image with a longer side: four bytes a pixel must fit a 31-bit row.
+constexpr std::int64_t kLongestSide = 0x7fff'ffff / 4 - 1;
 
 /// Python's round(): halves go to the even neighbour.
 std::int64_t round_half_even(double value) { return std::llrint(value); }
@@ -92,6 +94,10 @@ Placement place(int width, int height, const Transform& transform) {
   if (placement.resized_width < 1 || placement.resized_height < 1) {
     fail(ErrorKind::bad_input, "an image of {} × {} pixels has no pixels left at {} × {}", width,
          height, placement.resized_width, placement.resized_height);
+  }
+  if (std::max(placement.resized_width, placement.resized_height) > kLongestSide) {
+    fail(ErrorKind::bad_input, "an image of {} × {} pixels is too long: it would become {} × {}",
+         width, height, placement.resized_width, placement.resized_height);
   }
   placement.left = centred(placement.resized_width, transform.input_width);
   placement.top = centred(placement.resized_height, transform.input_height);

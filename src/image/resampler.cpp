@@ -79,28 +79,32 @@ void Resampler::nearest(const View& image, const Window& window, const Target& t
   }
 }
 
-const std::uint8_t* Resampler::readable_row(const View& image, std::int64_t row, std::size_t slot) {
-  const std::size_t begin = size_of(row) * image.stride + row_taps_.input_begin() * 3;
-  const std::uint8_t* const data = image.pixels.data() + begin;
-  if (image.pixels.size() - begin >= row_taps_.reach()) return data;
+std::size_t Resampler::reserve_staging() {
   const std::size_t bytes = (row_taps_.input_end() - row_taps_.input_begin()) * 3;
   const std::size_t pitch = std::max(bytes, row_taps_.reach());
   staging_.resize(std::max(staging_.size(), kRows * pitch));
-  std::uint8_t* const staged = staging_.data() + slot * pitch;
-  std::memcpy(staged, data, bytes);
+  return pitch;
+}
+
+const std::uint8_t* Resampler::readable_row(const View& image, std::int64_t row,
+                                            std::uint8_t* staged) const {
+  const std::size_t begin = size_of(row) * image.stride + row_taps_.input_begin() * 3;
+  const std::uint8_t* const data = image.pixels.data() + begin;
+  if (image.pixels.size() - begin >= row_taps_.reach()) return data;
+  std::memcpy(staged, data, (row_taps_.input_end() - row_taps_.input_begin()) * 3);
   return staged;
 }
 
 void Resampler::filter_image_rows(const View& image, std::int64_t row, std::int64_t count,
                                   std::uint8_t* const* out) {
-  const std::size_t pitch =
-      std::max((row_taps_.input_end() - row_taps_.input_begin()) * 3, row_taps_.reach());
-  staging_.resize(std::max(staging_.size(), kRows * pitch));
+  const std::size_t pitch = reserve_staging();
   std::array<const std::uint8_t*, kRows> in{};
   RowPointers to{};
   for (std::size_t i = 0; i < kRows; ++i) {
     const bool wanted = static_cast<std::int64_t>(i) < count;
-    in[i] = wanted ? readable_row(image, row + static_cast<std::int64_t>(i), i) : in[0];
+    in[i] = wanted ? readable_row(image, row + static_cast<std::int64_t>(i),
+                                  staging_.data() + i * pitch)
+                   : in[0];
     to[i] = wanted ? out[i] : spare_.data() + i * (spare_.size() / kRows);
   }
   filter_along_rows(row_taps_.weights(), in.data(), to.data());
@@ -160,8 +164,7 @@ void Resampler::along_x_then_y(const View& image, const Window& window, const Ta
 void Resampler::along_y_then_x(const View& image, const Window& window, const Target& target) {
   const std::size_t begin = row_taps_.input_begin() * 3;
   const std::size_t bytes = row_taps_.input_end() * 3 - begin;
-  const std::size_t pitch = std::max(bytes, row_taps_.reach());
-  staging_.resize(std::max(staging_.size(), kRows * pitch));
+  const std::size_t pitch = reserve_staging();
   const auto source = [&](std::int64_t row) { return row_of(image, row) + begin; };
   std::array<const std::uint8_t*, kRows> in{};
   RowPointers out{};

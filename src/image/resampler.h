@@ -41,8 +41,11 @@ class Resampler {
   /// Filters image rows [row, row + count) along x, count ≤ kRowsAtOnce, into out[0…count).
   void filter_image_rows(const View& image, std::int64_t row, std::int64_t count,
                          std::uint8_t* const* out);
-  /// The input row from the column where filtering begins, safe to read up to the filter's reach.
-  const std::uint8_t* readable_row(const View& image, std::int64_t row, std::size_t slot);
+  /// Makes room for kRowsAtOnce rows of the columns that filtering needs; bytes from row to row.
+  std::size_t reserve_staging();
+  /// The input row from the column where filtering begins, safe to read up to the filter's reach:
+  /// the image's own memory, or `staged` with a copy where the image ends before.
+  const std::uint8_t* readable_row(const View& image, std::int64_t row, std::uint8_t* staged) const;
   /// Weighs rows from row_at(first input), row_at(first + 1), … into output row i.
   template <typename RowAt>
   void weigh_rows(std::int64_t i, const RowAt& row_at, std::size_t bytes, std::uint8_t* out);

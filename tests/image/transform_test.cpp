@@ -91,6 +91,7 @@ TEST(Transform, RefusesWhatIsOutOfRange) {
   refused({.input_height = 2, .input_width = 2, .crop_pct = 3});
   refused({.crop_mode = CropMode::border, .mean = {std::numeric_limits<double>::infinity(), 0, 0}});
   EXPECT_THROW(resize_and_crop({}, {}), Error);
+  EXPECT_THROW(resize_and_crop(noise(5'000'000, 1), {}), Error);  // would be 1.28e9 pixels wide
 
   Workspace workspace;
   std::vector<std::uint8_t> out(10 * 10 * 3);
