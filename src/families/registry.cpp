@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kSuggestions = 3;
 
-/// Levenshtein's distance: the fewest insertions, deletions and replacements.
+/// The fewest letters to insert and delete. A replacement counts as one of each: of names that
+/// share their parts, such as "crossvit_9_dagger_240" and "crossvit_9_240", none is to be far.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -19,7 +20,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 2);
       diagonal = row[j];
       row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
     }
