@@ -52,9 +52,8 @@ bool has_residual(const graph::Node& node) {
 }
 
 /// The place of a product's output, over its residual where that dies here.
-Place place_product(Lowering& lowering, const graph::Node& node, graph::Activation activation) {
-  if (has_residual(node) && activation == graph::Activation::none &&
-      lowering.reuse(node, node.inputs[kResidual])) {
+Place place_product(Lowering& lowering, const graph::Node& node) {
+  if (has_residual(node) && lowering.reuse(node, node.inputs[kResidual])) {
     return lowering.place_of(node.output);
   }
   return lowering.place_output(node);
@@ -101,7 +100,7 @@ std::vector<std::int64_t> taps_of(const graph::Conv2d& op, const graph::Dims& we
 
 void lower_convolution(Lowering& lowering, const graph::Node& node, const graph::Conv2d& op) {
   const Place x = padded_input(lowering, node, op);
-  const Place y = place_product(lowering, node, op.activation);
+  const Place y = place_product(lowering, node);
   const graph::Dims& out = lowering.dims(node.output);
   const graph::Dims& in = lowering.dims(node.inputs[0]);
   const graph::Dims& dims = lowering.dims(node.inputs[1]);
@@ -214,7 +213,7 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Linear
   const graph::Dims& dims = lowering.dims(node.inputs[1]);
   Product product;
   product.a = lowering.place_of(node.inputs[0]);
-  product.c = place_product(lowering, node, op.activation);
+  product.c = place_product(lowering, node);
   std::vector<Place> places{product.a, product.c};
   if (has_residual(node)) {
     product.residual = lowering.place_of(node.inputs[kResidual]);

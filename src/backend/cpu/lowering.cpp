@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/cpu/arena.h"
+#include "backend/cpu/inverted_residual.h"
 #include "backend/cpu/kernels/normalize.h"
 #include "backend/cpu/margin.h"
 #include "backend/flops.h"
@@ -37,9 +38,14 @@ Lowering::Lowering(const graph::Graph& graph, const LowerOptions& options)
 Program Lowering::finish() {
   lower_input();
   for (node_index_ = 0; node_index_ < graph_.nodes.size(); ++node_index_) {
-    const graph::Node& node = graph_.nodes[node_index_];
-    std::visit([&](const auto& op) { lower_node(*this, node, op); }, node.op);
-    program_.steps.back().materialized.push_back(node.output);
+    if (fused_ && is_inverted_residual(graph_, node_index_)) {
+      lower_inverted_residual(*this, node_index_);
+      node_index_ += 2;
+    } else {
+      const graph::Node& node = graph_.nodes[node_index_];
+      std::visit([&](const auto& op) { lower_node(*this, node, op); }, node.op);
+    }
+    program_.steps.back().materialized.push_back(graph_.nodes[node_index_].output);
   }
   zero_margins();
   plan_memory();

@@ -73,8 +73,7 @@ struct GemmShare {
 /// worker is done soonest and the least memory is read twice.
 GemmShare gemm_share(const PackedMatrix& b, const GemmArgs& args, int worker, int workers);
 
-/// Computes one share. C may be the residual itself where there is no activation; no other overlap
-/// is allowed.
+/// Computes one share. C may be the residual itself; no other overlap is allowed.
 void gemm(const PackedMatrix& b, const GemmArgs& args, const GemmShare& share);
 
 }  // namespace assay::backend::cpu

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "backend/cpu/kernels/gemm_shape.h"
-#include "backend/cpu/kernels/vector_math-inl.h"
+#include "backend/cpu/kernels/tile_activation-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::backend::cpu {
@@ -41,37 +41,17 @@ inline constexpr int kMaxRows = rows_of(1);
 using D = hn::CappedTag<float, kUnit>;
 using V = hn::Vec<D>;
 
-/// activation(c) + residual over a tile, in place. Apart from the product, so that the code of the
-/// activations is there once and not once a tile shape.
-template <class Function>
-HWY_INLINE void finish_rows(const MicroArgs& args, int rows, const Function& function) {
+// The activations are functions of their own over a tile in memory, so that their code is there
+// once and not once a tile shape.
+HWY_NOINLINE void gelu_tile(float* tile, int vectors) {
   const D d;
-  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (int r = 0; r < rows; ++r) {
-    float* const c = args.c + r * args.c_row;
-    const float* const residual =
-        args.residual == nullptr ? nullptr : args.residual + r * args.residual_row;
-    std::int64_t i = 0;
-    for (; i + lanes <= args.columns; i += lanes) {
-      V y = function(d, hn::LoadU(d, c + i));
-      if (residual != nullptr) y = hn::Add(y, hn::LoadU(d, residual + i));
-      hn::StoreU(y, d, c + i);
-    }
-    if (i < args.columns) {
-      const auto mask = hn::FirstN(d, static_cast<std::size_t>(args.columns - i));
-      V y = function(d, hn::MaskedLoad(mask, d, c + i));
-      if (residual != nullptr) y = hn::Add(y, hn::MaskedLoad(mask, d, residual + i));
-      hn::BlendedStore(y, mask, d, c + i);
-    }
-  }
+  for_groups(d, tile, vectors, [d](Abreast<D>& x) HWY_ATTR { gelu_abreast(d, x); });
+}
+HWY_NOINLINE void silu_tile(float* tile, int vectors) {
+  const D d;
+  for_groups(d, tile, vectors, [d](Abreast<D>& x) HWY_ATTR { silu_abreast(d, x); });
 }
 
-HWY_NOINLINE void finish_gelu(const MicroArgs& args, int rows) {
-  finish_rows(args, rows, [](D d, V x) HWY_ATTR { return Gelu(d, x); });
-}
-HWY_NOINLINE void finish_silu(const MicroArgs& args, int rows) {
-  finish_rows(args, rows, [](D d, V x) HWY_ATTR { return Silu(d, x); });
-}
 /// function(0), function(1), ... with the index known to the compiler at once: left as loops, the
 /// arrays of accumulators would be spilled before they are unrolled.
 template <int... kIndices, class Function>
@@ -109,9 +89,21 @@ HWY_NOINLINE void multiply(const MicroArgs& args) {
       b += kUnits * kUnit;
     }
   }
-  // Without an activation the residual is added here: it may be C itself, and is not there any more
-  // after the first store.
-  const bool add_residual = args.residual != nullptr && args.activation == graph::Activation::none;
+  if (args.activation != graph::Activation::none) {
+    constexpr int kCount = kRows * kVectors;
+    constexpr int kRoom = (kCount + kAbreast - 1) / kAbreast * kAbreast;
+    HWY_ALIGN float tile[kRoom * kLanes];
+    for (int i = kCount; i < kRoom; ++i) hn::Store(hn::Zero(d), d, tile + i * kLanes);
+    unrolled<kRows>([&](auto r) HWY_ATTR {
+      unrolled<kVectors>(
+          [&](auto v) HWY_ATTR { hn::Store(sum[r][v], d, tile + (r * kVectors + v) * kLanes); });
+    });
+    args.activation == graph::Activation::gelu ? gelu_tile(tile, kCount) : silu_tile(tile, kCount);
+    unrolled<kRows>([&](auto r) HWY_ATTR {
+      unrolled<kVectors>(
+          [&](auto v) HWY_ATTR { sum[r][v] = hn::Load(d, tile + (r * kVectors + v) * kLanes); });
+    });
+  }
   const bool whole = args.columns == kUnits * kUnit;
   unrolled<kRows>([&](auto r) HWY_ATTR {
     float* const c = args.c + r * args.c_row;
@@ -119,26 +111,18 @@ HWY_NOINLINE void multiply(const MicroArgs& args) {
     unrolled<kVectors>([&](auto v) HWY_ATTR {
       if (whole || (v + 1) * kLanes <= args.columns) {
         V y = sum[r][v];
-        if (add_residual) y = hn::Add(y, hn::LoadU(d, residual + v * kLanes));
+        if (args.residual != nullptr) y = hn::Add(y, hn::LoadU(d, residual + v * kLanes));
         hn::StoreU(y, d, c + v * kLanes);
       } else if (v * kLanes < args.columns) {
         const auto mask = hn::FirstN(d, static_cast<std::size_t>(args.columns - v * kLanes));
         V y = sum[r][v];
-        if (add_residual) y = hn::Add(y, hn::MaskedLoad(mask, d, residual + v * kLanes));
+        if (args.residual != nullptr) {
+          y = hn::Add(y, hn::MaskedLoad(mask, d, residual + v * kLanes));
+        }
         hn::BlendedStore(y, mask, d, c + v * kLanes);
       }
     });
   });
-  switch (args.activation) {
-    case graph::Activation::none:
-      break;
-    case graph::Activation::gelu:
-      finish_gelu(args, kRows);
-      break;
-    case graph::Activation::silu:
-      finish_silu(args, kRows);
-      break;
-  }
 }
 
 }  // namespace HWY_NAMESPACE

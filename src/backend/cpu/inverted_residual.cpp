@@ -1,0 +1,256 @@
+#include "backend/cpu/inverted_residual.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "backend/cpu/kernels/depthwise.h"
+#include "backend/cpu/kernels/gemm.h"
+#include "backend/cpu/layout.h"
+#include "backend/cpu/lowering.h"
+#include "backend/flops.h"
+
+namespace assay::backend::cpu {
+namespace {
+
+using graph::Conv2d;
+using graph::Graph;
+using graph::kNone;
+using graph::Node;
+
+constexpr std::size_t kBias = 2;
+constexpr std::size_t kResidual = 3;
+constexpr int kKernel = 3;
+/// What the rows in flight may take of a core's cache, in floats: half of a second-level cache of 1
+/// MiB, the smallest of the machines with AVX-512.
+constexpr std::int64_t kInFlight = 128 * 1024;
+
+bool has_residual(const Node& node) {
+  return node.inputs.size() > kResidual && node.inputs[kResidual] != kNone;
+}
+
+bool is_pointwise(const Graph& graph, const Node& node) {
+  const auto* conv = std::get_if<Conv2d>(&node.op);
+  if (conv == nullptr || conv->groups != 1) return false;
+  const graph::Dims& kernel = graph.value(node.inputs[1]).dims;
+  return kernel[2] == 1 && kernel[3] == 1 && conv->stride == std::array{1, 1} &&
+         conv->padding == std::array{0, 0};
+}
+
+bool is_filter(const Graph& graph, const Node& node) {
+  if (!is_depthwise(graph, node) || has_residual(node)) return false;
+  const auto& conv = std::get<Conv2d>(node.op);
+  const graph::Dims& kernel = graph.value(node.inputs[1]).dims;
+  return kernel[2] == kKernel && kernel[3] == kKernel && conv.padding == std::array{1, 1} &&
+         conv.dilation == std::array{1, 1} && conv.stride[0] == conv.stride[1] &&
+         conv.stride[0] <= 2;
+}
+
+/// Whether `value` is read once, by `reader`'s first input, and is no output of the graph.
+bool only_read_by(const Graph& graph, graph::ValueId value, const Node& reader) {
+  std::size_t reads = 0;
+  for (const Node& node : graph.nodes) {
+    reads += static_cast<std::size_t>(std::ranges::count(node.inputs, value));
+  }
+  const bool output = std::ranges::any_of(
+      graph.outputs, [value](const graph::Output& o) { return o.value == value; });
+  return reads == 1 && !output && reader.inputs[0] == value;
+}
+
+void multiply_all(const PackedMatrix& matrix, const GemmArgs& args) {
+  gemm(matrix, args,
+       {0, args.lines * args.rows, 0, static_cast<std::int64_t>(matrix.panels.size())});
+}
+
+/// Where a worker's share reads and writes.
+struct Images {
+  Place x, y, residual;
+  const float* in = nullptr;
+  float* out = nullptr;
+  const float* residual_in = nullptr;
+};
+
+/// The block's constants and sizes.
+struct Bottleneck {
+  PackedMatrix expand, project;
+  AlignedBuffer filter;
+  std::vector<float> filter_bias;
+  std::vector<std::int64_t> one_segment{0};
+  graph::Activation expand_activation, filter_activation, project_activation;
+  int stride = 1;
+  std::int64_t in_height = 0, in_width = 0, out_height = 0, out_width = 0, channels = 0, wide = 0;
+  std::int64_t strip = 1;  ///< output rows at a time
+
+  [[nodiscard]] std::int64_t wide_row() const { return in_width * wide; }
+  [[nodiscard]] std::int64_t wide_rows(std::int64_t rows) const {
+    return (rows - 1) * stride + kKernel;
+  }
+  [[nodiscard]] std::int64_t scratch(std::int64_t rows) const {
+    return wide_rows(rows) * wide_row() + rows * out_width * wide;
+  }
+
+  /// Rows [begin, end) of the widened image into `to`; rows outside the image are zero.
+  void widen(const Images& images, Range rows, float* to) const {
+    const std::int64_t first = std::clamp<std::int64_t>(rows.begin, 0, in_height);
+    const std::int64_t last = std::clamp<std::int64_t>(rows.end, first, in_height);
+    std::fill_n(to, (first - rows.begin) * wide_row(), 0.0F);
+    std::fill_n(to + (last - rows.begin) * wide_row(), (rows.end - last) * wide_row(), 0.0F);
+    const Place& x = images.x;
+    const bool one_line = x.single_line();
+    GemmArgs args;
+    args.lines = one_line ? 1 : last - first;
+    args.rows = (one_line ? last - first : 1) * in_width;
+    args.a_row = x.row_stride;
+    args.a_line = one_line ? in_width * x.row_stride : x.line_stride;
+    args.a = images.in + first * args.a_line;
+    args.segment_offsets = one_segment;
+    args.segment_length = channels;
+    args.c = to + (first - rows.begin) * wide_row();
+    args.c_row = wide;
+    args.c_line = wide_row();
+    args.activation = expand_activation;
+    if (first < last) multiply_all(expand, args);
+  }
+
+  void filter_rows(const float* from, std::int64_t rows, float* to) const {
+    DepthwiseArgs args;
+    args.x = from;
+    args.y = to;
+    args.weight = filter.data();
+    args.bias = filter_bias.empty() ? nullptr : filter_bias.data();
+    args.in_height = wide_rows(rows);
+    args.in_width = in_width;
+    args.out_height = rows;
+    args.out_width = out_width;
+    args.channels = wide;
+    args.stride = {stride, stride};
+    args.padding = {0, 1};  // above and below lie rows, if only of zeros
+    args.activation = filter_activation;
+    depthwise_conv(args, 0, rows);
+  }
+
+  void narrow(const float* from, Range rows, const Images& images) const {
+    const bool residual = images.residual_in != nullptr;
+    const bool one_line = images.y.single_line() && (!residual || images.residual.single_line());
+    const auto line_of = [this](const Place& place) {
+      return place.single_line() ? out_width * place.row_stride : place.line_stride;
+    };
+    GemmArgs args;
+    args.lines = one_line ? 1 : rows.size();
+    args.rows = (one_line ? rows.size() : 1) * out_width;
+    args.a = from;
+    args.a_row = wide;
+    args.a_line = out_width * wide;
+    args.segment_offsets = one_segment;
+    args.segment_length = wide;
+    args.c_row = images.y.row_stride;
+    args.c_line = line_of(images.y);
+    args.c = images.out + rows.begin * args.c_line;
+    if (residual) {
+      args.residual_row = images.residual.row_stride;
+      args.residual_line = line_of(images.residual);
+      args.residual = images.residual_in + rows.begin * args.residual_line;
+    }
+    args.activation = project_activation;
+    multiply_all(project, args);
+  }
+
+  /// Output rows of `rows`, a strip at a time. The widened rows that two strips share are moved,
+  /// not computed again.
+  void run(const Images& images, Range rows, float* memory) const {
+    float* const widened = memory;
+    float* const filtered = memory + wide_rows(strip) * wide_row();
+    Range held{0, 0};  // the widened rows that are there
+    for (std::int64_t row = rows.begin; row < rows.end; row += strip) {
+      const std::int64_t count = std::min(strip, rows.end - row);
+      const std::int64_t begin = row * stride - 1;
+      const Range needed{begin, begin + wide_rows(count)};
+      std::int64_t kept = 0;
+      if (held.size() > 0 && held.end > begin) {
+        kept = held.end - begin;
+        std::copy_n(widened + (begin - held.begin) * wide_row(), kept * wide_row(), widened);
+      }
+      widen(images, {begin + kept, needed.end}, widened + kept * wide_row());
+      held = needed;
+      filter_rows(widened, count, filtered);
+      narrow(filtered, {row, row + count}, images);
+    }
+  }
+};
+
+PackedMatrix pack(const Lowering& lowering, const Node& node) {
+  const graph::Dims& dims = lowering.dims(node.inputs[1]);
+  return pack_matrix(lowering.weight(node, 1, "weight"),
+                     lowering.optional_weight(node, kBias, "bias"), dims[0], dims[1]);
+}
+
+std::shared_ptr<const Bottleneck> make_bottleneck(const Lowering& lowering, const Node& expand,
+                                                  const Node& filter, const Node& project) {
+  auto made = std::make_shared<Bottleneck>();
+  made->expand = pack(lowering, expand);
+  made->project = pack(lowering, project);
+  const std::vector<float> taps = lowering.weight(filter, 1, "weight");
+  made->filter = AlignedBuffer(taps.size());
+  const graph::Dims& in = lowering.dims(expand.inputs[0]);
+  const graph::Dims& out = lowering.dims(project.output);
+  made->wide = lowering.dims(expand.output)[2];
+  pack_depthwise_weight(taps.data(), made->wide, kKernel, kKernel, made->filter.data());
+  made->filter_bias = lowering.optional_weight(filter, kBias, "bias");
+  made->expand_activation = std::get<Conv2d>(expand.op).activation;
+  made->filter_activation = std::get<Conv2d>(filter.op).activation;
+  made->project_activation = std::get<Conv2d>(project.op).activation;
+  made->stride = std::get<Conv2d>(filter.op).stride[0];
+  made->in_height = in[0];
+  made->in_width = in[1];
+  made->channels = in[2];
+  made->out_height = out[0];
+  made->out_width = out[1];
+  while (made->strip < made->out_height && made->scratch(made->strip + 1) <= kInFlight) {
+    ++made->strip;
+  }
+  return made;
+}
+
+}  // namespace
+
+bool is_inverted_residual(const Graph& graph, std::size_t index) {
+  if (index + 2 >= graph.nodes.size()) return false;
+  const Node& expand = graph.nodes[index];
+  const Node& filter = graph.nodes[index + 1];
+  const Node& project = graph.nodes[index + 2];
+  return is_pointwise(graph, expand) && !has_residual(expand) && is_filter(graph, filter) &&
+         is_pointwise(graph, project) && only_read_by(graph, expand.output, filter) &&
+         only_read_by(graph, filter.output, project);
+}
+
+void lower_inverted_residual(Lowering& lowering, std::size_t first) {
+  const Graph& graph = lowering.graph();
+  const Node& expand = graph.nodes[first];
+  const Node& project = graph.nodes[first + 2];
+  const auto bottleneck = make_bottleneck(lowering, expand, graph.nodes[first + 1], project);
+  Images images;
+  images.x = lowering.place_of(expand.inputs[0]);
+  // Never over the residual: other workers still read rows of it around theirs.
+  images.y = lowering.place_output(project);
+  std::vector<Place> places{images.x, images.y};
+  if (has_residual(project)) {
+    images.residual = lowering.place_of(project.inputs[kResidual]);
+    places.push_back(images.residual);
+  }
+  Step& step = lowering.add_step(
+      project, "inverted residual", places,
+      [bottleneck, images](const RunContext& context, const Worker& worker) {
+        Images now = images;
+        now.in = context.read(images.x);
+        now.out = context.write(images.y);
+        if (images.residual.block >= 0) now.residual_in = context.read(images.residual);
+        bottleneck->run(now, share(bottleneck->out_height, worker), context.scratch);
+      });
+  for (std::size_t i = first; i < first + 2; ++i) {
+    step.info.flops += count_flops(graph, graph.nodes[i]);
+    step.info.weight_bytes += constant_bytes(graph, graph.nodes[i]);
+  }
+  step.serial = false;
+  step.scratch = bottleneck->scratch(bottleneck->strip);
+}
+
+}  // namespace assay::backend::cpu
