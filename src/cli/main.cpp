@@ -1,1 +1,3 @@
-int main() { return 2; }
+#include "cli/cli.h"
+
+int main(int argc, char** argv) { return assay::cli::run_program(argc, argv); }

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bundle/bundle.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/cli.h"
+#include "cli/console.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr int kMaxInputSide = 4096;
+
+struct Options {
+  std::string checkpoint;
+  std::string output;
+  bundle::BuildOptions build;
+  std::vector<std::int64_t> input_size;
+};
+
+void print(Console& console, const std::string& path, const bundle::Bundle& bundle) {
+  const auto bytes = std::filesystem::file_size(path);
+  const image::Transform& transform = bundle.transform;
+  if (console.json()) {
+    console.json_answer({{"bundle", path},
+                         {"bytes", bytes},
+                         {"architecture", bundle.provenance.architecture},
+                         {"family", bundle.provenance.family},
+                         {"precision", bundle.precision},
+                         {"optimization_level", bundle.optimization_level},
+                         {"max_batch", bundle.max_batch},
+                         {"input", {transform.input_height, transform.input_width}},
+                         {"classes", bundle.labels.size()}});
+    return;
+  }
+  console.line(fmt::format("{}: {}, {}, input {}x{}, {} classes, {}", path,
+                           bundle.provenance.architecture, bundle.precision, transform.input_height,
+                           transform.input_width, bundle.labels.size(),
+                           bytes_text(static_cast<double>(bytes))));
+}
+
+ExitCode run_build(const Options& options, Console& console) {
+  bundle::BuildOptions build = options.build;
+  if (!options.input_size.empty()) {
+    build.input_height = options.input_size[0];
+    build.input_width = options.input_size[1];
+  }
+  const checkpoint::Checkpoint checkpoint = checkpoint::open(options.checkpoint);
+  const bundle::Bundle bundle = bundle::build(checkpoint, build);
+  bundle::write(bundle, options.output);
+  print(console, options.output, bundle);
+  return kDone;
+}
+
+}  // namespace
+
+void add_build(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  Verb verb(app, action, "build", "Build a bundle from a checkpoint");
+  verb.word(options->checkpoint, "CHECKPOINT",
+            "Folder with config.json and model.safetensors (or its shards and their index)");
+  verb.option(options->output, "-o,--output", "FILE",
+              "The bundle to write; replaced if it is there", Need::required);
+  verb.option(options->build.precision, "--precision", "NAME",
+              "What weights and arithmetic are in");
+  verb.number(options->build.optimization_level, "--opt-level", {0, 5},
+              "0: one step an operator, for debugging. 1: every fusion");
+  verb.number(options->build.max_batch, "--max-batch", {1, bundle::kMaxBatch},
+              "Images a call that programs get when they ask for no other");
+  verb.numbers(options->input_size, "--input-size", "H W", 2, {1, kMaxInputSide},
+               "Input height and width, where the configuration does not fix them");
+  verb.json_flag();
+  verb.footer(
+      "Example:\n"
+      "  assay build examples/mobilevit_xxs.fashion_mnist -o xxs.assay\n"
+      "  assay build examples/mobilevit_s.fashion_mnist -o s288.assay --input-size 288 288");
+  verb.does([options](Console& console) { return run_build(*options, console); });
+}
+
+}  // namespace assay::cli

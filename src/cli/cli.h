@@ -1,0 +1,55 @@
+#pragma once
+/// The room for the program: one file a verb. Each parses its words, calls the library and prints.
+/// This header is what the verbs share: how they are added, and which exit codes there are.
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "assay/error.h"
+
+namespace CLI {
+class App;
+}
+
+namespace assay::cli {
+
+class Console;
+
+/// What the program returns; docs/cli.md lists them for users.
+enum ExitCode : int {
+  kDone = 0,
+  kFailed = 1,
+  kWrongUsage = 2,
+  kBadInput = 3,
+  kUnsupported = 4,
+};
+
+/// The exit code for an error of the library's.
+ExitCode exit_code(ErrorKind kind);
+/// "bad_input", "unsupported", ...: the kind as --json prints it.
+const char* kind_name(ErrorKind kind);
+
+/// The words on the command line make no sense together (exit 2).
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What a verb does once its words are parsed: prints to the console, returns the exit code.
+using Action = std::function<ExitCode(Console&)>;
+
+/// Each adds one verb to `app`; parsing that verb sets `action`.
+void add_build(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_eval(CLI::App& app, Action& action);
+void add_preprocess(CLI::App& app, Action& action);
+void add_inspect(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+void add_families(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
+void add_version(CLI::App& app, Action& action);
+
+/// Parses the command line, runs the verb, reports what it throws. Never throws.
+ExitCode run_program(int argc, const char* const* argv);
+
+}  // namespace assay::cli

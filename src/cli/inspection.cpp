@@ -1,0 +1,74 @@
+#include "cli/inspection.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/progress.h"
+#include "base/statistics.h"
+#include "cli/sample_image.h"
+#include "cli/source.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr int kWarmupRuns = 3;
+constexpr int kMaxRuns = 50;
+/// The reference backend takes seconds an image; fewer runs then, but some.
+constexpr std::chrono::seconds kTimeLimit{5};
+constexpr int kMinRuns = 3;
+
+std::unique_ptr<backend::Plan> lower(const bundle::Bundle& bundle, const TargetOptions& target) {
+  backend::LowerOptions options;
+  options.optimization_level = bundle.optimization_level;
+  options.threads = target.threads;
+  for (std::size_t i = 0; i < 3; ++i) {
+    options.normalization.mean[i] = static_cast<float>(bundle.transform.mean[i]);
+    options.normalization.std[i] = static_cast<float>(bundle.transform.std[i]);
+  }
+  return backend::lower(bundle.graph, target_of(target), options);
+}
+
+/// Steps' times of one run after the other.
+std::vector<std::vector<double>> profile_runs(const backend::Plan& plan,
+                                              const image::Transform& transform) {
+  using Clock = std::chrono::steady_clock;
+  const image::Image image = random_image(transform.input_width, transform.input_height, 1);
+  const auto session = plan.make_session();
+  std::vector<std::vector<double>> runs;
+  Progress bar("profile", kWarmupRuns + kMaxRuns);
+  auto deadline = Clock::now() + kTimeLimit;
+  for (int run = -kWarmupRuns; run < kMaxRuns; ++run) {
+    if (run >= kMinRuns && Clock::now() > deadline) break;
+    std::vector<double> seconds(plan.steps().size(), 0.0);
+    session->profile({.rgb = image.pixels, .tensor = {}}, 1, seconds);
+    if (run >= 0) runs.push_back(std::move(seconds));
+    bar.advance();
+  }
+  return runs;
+}
+
+}  // namespace
+
+Inspection inspect(const InspectOptions& options) {
+  Inspection inspection;
+  inspection.description = open_source(options.path);
+  const bundle::Bundle& bundle = inspection.description.bundle;
+  inspection.plan = lower(bundle, options.target);
+  if (!options.profile) return inspection;
+  const auto runs = profile_runs(*inspection.plan, bundle.transform);
+  inspection.profile_runs = static_cast<int>(runs.size());
+  for (std::size_t step = 0; step < inspection.plan->steps().size(); ++step) {
+    std::vector<double> samples;
+    for (const std::vector<double>& run : runs) samples.push_back(run[step]);
+    inspection.step_seconds.push_back(median(samples));
+  }
+  return inspection;
+}
+
+std::uint64_t total_flops(const backend::Plan& plan) {
+  std::uint64_t flops = 0;
+  for (const backend::StepInfo& step : plan.steps()) flops += step.flops;
+  return flops;
+}
+
+}  // namespace assay::cli

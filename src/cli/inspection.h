@@ -1,0 +1,41 @@
+#pragma once
+/// What `assay inspect` finds out, and how it is shown.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "base/json.h"
+#include "bundle/bundle.h"
+#include "cli/target_options.h"
+
+namespace assay::cli {
+
+class Console;
+
+struct InspectOptions {
+  std::string path;
+  bool layers = false;
+  bool profile = false;
+  TargetOptions target;
+};
+
+struct Inspection {
+  bundle::Description description;
+  std::unique_ptr<backend::Plan> plan;
+  std::vector<double> step_seconds;  ///< median of each step; empty where not profiled
+  int profile_runs = 0;
+};
+
+/// Reads, lowers and, where asked to, profiles.
+Inspection inspect(const InspectOptions& options);
+
+/// The sum over the plan's steps, per image.
+std::uint64_t total_flops(const backend::Plan& plan);
+
+Json to_json(const InspectOptions& options, const Inspection& inspection);
+void print_summary(const InspectOptions& options, const Inspection& inspection, Console& console);
+/// The plan's steps as a table, with times where they were profiled.
+void print_layers(const InspectOptions& options, const Inspection& inspection, Console& console);
+
+}  // namespace assay::cli

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/inspection.h"
+
+namespace assay::cli {
+namespace {
+
+Json transform_json(const image::Transform& transform) {
+  return {{"interpolation", image::name(transform.interpolation)},
+          {"crop_mode", image::name(transform.crop_mode)},
+          {"crop_pct", transform.crop_pct},
+          {"mean", transform.mean},
+          {"std", transform.std}};
+}
+
+Json provenance_json(const bundle::Provenance& provenance) {
+  Json files = Json::array();
+  for (const checkpoint::SourceFile& file : provenance.files) {
+    files.push_back({{"name", file.name}, {"bytes", file.size}, {"sha256", file.sha256}});
+  }
+  return {{"files", files},
+          {"revision", provenance.revision.empty() ? Json() : Json(provenance.revision)},
+          {"tool_version", provenance.tool_version}};
+}
+
+Json sections_json(std::span<const bundle::SectionInfo> sections) {
+  Json list = Json::array();
+  for (const bundle::SectionInfo& section : sections) {
+    list.push_back({{"name", section.name},
+                    {"dtype", name(section.dtype)},
+                    {"dims", section.dims},
+                    {"offset", section.offset},
+                    {"bytes", section.size},
+                    {"xxh3", fmt::format("{:016x}", section.checksum)}});
+  }
+  return list;
+}
+
+Json layers_json(const InspectOptions& options, const Inspection& inspection) {
+  Json list = Json::array();
+  const auto steps = inspection.plan->steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Json step{{"name", steps[i].name},     {"operation", steps[i].operation},
+              {"tactic", steps[i].tactic}, {"output", steps[i].output},
+              {"flops", steps[i].flops},   {"weight_bytes", steps[i].weight_bytes}};
+    if (options.profile) step["median_seconds"] = inspection.step_seconds[i];
+    list.push_back(std::move(step));
+  }
+  return list;
+}
+
+}  // namespace
+
+Json to_json(const InspectOptions& options, const Inspection& inspection) {
+  const bundle::Description& description = inspection.description;
+  const bundle::Bundle& bundle = description.bundle;
+  Json json{{"path", options.path},
+            {"architecture", bundle.provenance.architecture},
+            {"family", bundle.provenance.family},
+            {"precision", bundle.precision},
+            {"optimization_level", bundle.optimization_level},
+            {"max_batch", bundle.max_batch},
+            {"input", {bundle.transform.input_height, bundle.transform.input_width}},
+            {"transform", transform_json(bundle.transform)},
+            {"labels", bundle.labels},
+            {"parameters", description.parameters},
+            {"flops", total_flops(*inspection.plan)},
+            {"weight_bytes", description.weight_bytes},
+            {"plan", inspection.plan->description()},
+            {"arena_bytes", inspection.plan->arena_bytes()},
+            {"provenance", provenance_json(bundle.provenance)}};
+  if (description.format_version != 0) {
+    json["format_version"] = description.format_version;
+    json["file_bytes"] = description.file_bytes;
+    json["header_bytes"] = description.header_bytes;
+    json["sections"] = sections_json(description.sections);
+  }
+  if (options.layers || options.profile) json["layers"] = layers_json(options, inspection);
+  if (options.profile) json["profile_runs"] = inspection.profile_runs;
+  return json;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <numeric>
+
+#include "cli/console.h"
+#include "cli/inspection.h"
+#include "cli/table.h"
+
+namespace assay::cli {
+namespace {
+
+std::string labels_text(std::span<const std::string> labels) {
+  constexpr std::size_t kShown = 3;
+  const bool all = labels.size() <= kShown;
+  return fmt::format("{}: {}{}", labels.size(),
+                     fmt::join(labels.first(all ? labels.size() : kShown), "; "),
+                     all ? "" : "; ...");
+}
+
+std::string transform_text(const image::Transform& transform) {
+  return fmt::format("{}, {} crop {}, mean [{}], std [{}]", image::name(transform.interpolation),
+                     image::name(transform.crop_mode), transform.crop_pct,
+                     fmt::join(transform.mean, ", "), fmt::join(transform.std, ", "));
+}
+
+void add_file(const InspectOptions& options, const bundle::Description& description, Table& table) {
+  if (description.format_version == 0) {
+    table.row({"checkpoint", options.path});
+    return;
+  }
+  table.row({"bundle", fmt::format("{}: format {}, {}", options.path, description.format_version,
+                                   bytes_text(static_cast<double>(description.file_bytes)))});
+}
+
+void add_provenance(const bundle::Provenance& provenance, Table& table) {
+  for (const checkpoint::SourceFile& file : provenance.files) {
+    table.row({"made from", fmt::format("{}, {}, SHA-256 {}", file.name,
+                                        bytes_text(static_cast<double>(file.size)), file.sha256)});
+  }
+  if (!provenance.revision.empty()) table.row({"revision", provenance.revision});
+  table.row({"made by", provenance.tool_version});
+}
+
+std::vector<std::string> step_cells(const backend::StepInfo& step) {
+  return {step.name,
+          step.operation,
+          step.tactic,
+          graph::to_string(step.output),
+          fmt::format("{:.3f}", static_cast<double>(step.flops) / 1e6),
+          fmt::format("{}", step.weight_bytes)};
+}
+
+}  // namespace
+
+void print_summary(const InspectOptions& options, const Inspection& inspection, Console& console) {
+  const bundle::Description& description = inspection.description;
+  const bundle::Bundle& bundle = description.bundle;
+  Table table;
+  add_file(options, description, table);
+  table.row({"architecture", bundle.provenance.architecture});
+  table.row({"family", bundle.provenance.family});
+  table.row({"precision", bundle.precision});
+  table.row({"optimization level", fmt::format("{}", bundle.optimization_level)});
+  table.row({"largest batch", fmt::format("{}", bundle.max_batch)});
+  table.row({"input", fmt::format("{}x{} RGB", bundle.transform.input_height,
+                                  bundle.transform.input_width)});
+  table.row({"transform", transform_text(bundle.transform)});
+  table.row({"labels", labels_text(bundle.labels)});
+  table.row({"parameters", fmt::format("{}", description.parameters)});
+  table.row({"FLOPs", fmt::format("{:.1f} M an image",
+                                  static_cast<double>(total_flops(*inspection.plan)) / 1e6)});
+  table.row({"weights", bytes_text(static_cast<double>(description.weight_bytes))});
+  if (description.format_version != 0) {
+    table.row({"sections", fmt::format("{}, header {}", description.sections.size(),
+                                       bytes_text(static_cast<double>(description.header_bytes)))});
+  }
+  table.row({"plan", fmt::format("{}; {} steps, {} of activations a session",
+                                 inspection.plan->description(), inspection.plan->steps().size(),
+                                 bytes_text(static_cast<double>(inspection.plan->arena_bytes())))});
+  add_provenance(bundle.provenance, table);
+  table.print(console);
+}
+
+void print_layers(const InspectOptions& options, const Inspection& inspection, Console& console) {
+  std::vector<std::string> header{"step",   "operation", "tactic",
+                                  "output", ">MFLOP",    ">weight bytes"};
+  if (options.profile) header.insert(header.end(), {">ms", ">GFLOP/s", ">share"});
+  Table table(header);
+  const std::vector<double>& seconds = inspection.step_seconds;
+  const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  const auto steps = inspection.plan->steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::vector<std::string> cells = step_cells(steps[i]);
+    if (options.profile) {
+      const auto flops = static_cast<double>(steps[i].flops);
+      cells.push_back(fmt::format("{:.4f}", 1e3 * seconds[i]));
+      cells.push_back(seconds[i] > 0 ? fmt::format("{:.1f}", flops / seconds[i] / 1e9) : "-");
+      cells.push_back(total > 0 ? fmt::format("{:.1f}%", 100 * seconds[i] / total) : "-");
+    }
+    table.row(std::move(cells));
+  }
+  console.line("");
+  table.print(console);
+  if (!options.profile) return;
+  console.line(
+      fmt::format("total {:.3f} ms: the sum of each step's median over {} runs of one "
+                  "random image",
+                  1e3 * total, inspection.profile_runs));
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <new>
+#include <sstream>
+#include <string_view>
+
+#include "assay/assay.h"
+#include "cli/cli.h"
+#include "cli/console.h"
+#include "cli/usage.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr const char* kDescription =
+    "Assay turns a published vision checkpoint into a native classifier.";
+constexpr const char* kFooter =
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 unsupported.\n"
+    "Example:\n"
+    "  assay build examples/mobilevit_xxs.fashion_mnist -o xxs.assay\n"
+    "  assay run xxs.assay photo.jpg";
+
+/// Whether --json stands among the words, known before they parse so that a usage error honours it.
+bool asks_for_json(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--json") return true;
+  }
+  return false;
+}
+
+void add_verbs(CLI::App& app, Action& action) {
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string(version()), "Print the version and exit");
+  app.require_subcommand(1);
+  add_build(app, action);
+  add_run(app, action);
+  add_eval(app, action);
+  add_preprocess(app, action);
+  add_inspect(app, action);
+  add_verify(app, action);
+  add_families(app, action);
+  add_bench(app, action);
+  add_version(app, action);
+}
+
+/// Parses; an empty action means that help or the version was printed and all is done.
+Action parse(int argc, const char* const* argv, Console& console) {
+  Action action;
+  CLI::App app(kDescription, "assay");
+  add_verbs(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help or --version
+    std::ostringstream out;
+    app.exit(asked, out, out);
+    console.text(out.str());
+    return {};
+  } catch (const CLI::ParseError& error) {
+    check_words(app, argc, argv);
+    throw UsageError(usage_message(app, error));
+  }
+  return action;
+}
+
+ExitCode run_guarded(int argc, const char* const* argv, Console& console) {
+  try {
+    const Action action = parse(argc, argv, console);
+    return action ? action(console) : kDone;
+  } catch (const OutputClosed&) {
+    return kDone;
+  } catch (const OutputFailed& error) {
+    console.complain(error.what());
+    return kFailed;
+  } catch (const UsageError& error) {
+    console.error("usage", error.what());
+    return kWrongUsage;
+  } catch (const Error& error) {
+    console.error(kind_name(error.kind()), error.what());
+    return exit_code(error.kind());
+  } catch (const std::bad_alloc&) {
+    console.error(kind_name(ErrorKind::out_of_memory), "out of memory");
+    return kFailed;
+  } catch (const std::exception& error) {
+    console.error(kind_name(ErrorKind::internal), error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace
+
+ExitCode run_program(int argc, const char* const* argv) {
+  // A closed pipe is an error of writing like any other: Console tells it apart.
+  std::signal(SIGPIPE, SIG_IGN);
+  Console console(stdout, stderr, asks_for_json(argc, argv));
+  return run_guarded(argc, argv, console);
+}
+
+}  // namespace assay::cli
