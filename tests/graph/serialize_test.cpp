@@ -146,6 +146,41 @@ TEST(Serialize, RefusesMissingFields) {
   }
 }
 
+/// Whatever one field is replaced with, reading gives a graph or says that the file is corrupt.
+TEST(Serialize, NoSingleFieldCanDoHarm) {
+  const Graph graph = every_operator();
+  const Json flat = to_json(graph).flatten();
+  const std::vector<Json> values{nullptr,
+                                 true,
+                                 "",
+                                 "conv2d",
+                                 -1,
+                                 0,
+                                 1,
+                                 7,
+                                 1 << 24,
+                                 1LL << 31,
+                                 1LL << 62,
+                                 ~0ULL,
+                                 1e308,
+                                 -0.5,
+                                 Json::array(),
+                                 {1, 2, 3},
+                                 {1LL << 24, 1 << 24},
+                                 Json::object()};
+  int read_well = 0;
+  for (const auto& [pointer, original] : flat.items()) {
+    for (const Json& value : values) {
+      Json json = to_json(graph);
+      json[Json::json_pointer(pointer)] = value;
+      const auto [kind, message] = error_of([&] { verify(read(json, graph)); });
+      read_well += message.empty() ? 1 : 0;
+      EXPECT_TRUE(message.empty() || kind == ErrorKind::corrupt) << pointer << value << message;
+    }
+  }
+  EXPECT_GT(read_well, 0);  // such as a value's own number
+}
+
 TEST(Serialize, RefusesGraphsThatVerifyRefuses) {
   expect_refused("/nodes/1/inputs/0", 0, "bn");
   expect_refused("/values/0/dims", {8, 6, 4}, "[H, W, 3]");
