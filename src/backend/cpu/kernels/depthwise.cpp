@@ -11,6 +11,7 @@
 // clang-format on
 
 #include "backend/cpu/kernels/partial-inl.h"
+#include "backend/cpu/kernels/tile_activation-inl.h"
 #include "backend/cpu/kernels/vector_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,8 +22,9 @@ namespace {
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Tag());
-/// Pixels that share their inputs' loads.
-constexpr int kWide = 8;
+/// Pixels that share their inputs' loads: whole groups of those whose activations run abreast.
+constexpr int kWide = 6;
+static_assert(kWide % kAbreast == 0);
 
 /// Taps [begin, end) of one axis that fall inside the input, for an output position.
 struct Taps {
@@ -59,18 +61,29 @@ HWY_INLINE Vector bias_of(const DepthwiseArgs& args, std::int64_t channel, Acces
   return args.bias != nullptr ? access.load(Tag(), args.bias + channel) : hn::Zero(Tag());
 }
 
+template <int kColumns>
+HWY_INLINE void activate(graph::Activation activation, Vector (&sums)[kColumns]) {
+  const Tag d;
+  if (activation == graph::Activation::none) return;
+  const bool silu = activation == graph::Activation::silu;
+  if constexpr (kColumns % kAbreast == 0) {
+    for (int first = 0; first < kColumns; first += kAbreast) {
+      Abreast<Tag> x;
+      x.each([&](int i) HWY_ATTR { return sums[first + i]; });
+      silu ? silu_abreast(d, x) : gelu_abreast(d, x);
+      for (int i = 0; i < kAbreast; ++i) sums[first + i] = x.lane[i];
+    }
+  } else {
+    for (int t = 0; t < kColumns; ++t) sums[t] = silu ? Silu(d, sums[t]) : Gelu(d, sums[t]);
+  }
+}
+
 /// Activation and residual of neighbouring pixels, and their store.
 template <int kColumns, class Access>
 HWY_INLINE void finish(const DepthwiseArgs& args, const Row& row, std::int64_t column,
                        std::int64_t channel, Vector (&sums)[kColumns], Access access) {
   const Tag d;
-  if (args.activation == graph::Activation::silu) {
-#pragma GCC unroll 8
-    for (int t = 0; t < kColumns; ++t) sums[t] = Silu(d, sums[t]);
-  } else if (args.activation == graph::Activation::gelu) {
-#pragma GCC unroll 8
-    for (int t = 0; t < kColumns; ++t) sums[t] = Gelu(d, sums[t]);
-  }
+  activate(args.activation, sums);
   std::int64_t offset = column * args.channels + channel;
 #pragma GCC unroll 8
   for (int t = 0; t < kColumns; ++t) {
