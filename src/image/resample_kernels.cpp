@@ -18,13 +18,13 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::image::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 
-void FilterAlongRows(const RowWeights& weights, const std::uint8_t* const* in,
-                     std::uint8_t* const* out) {
+void along_rows(const RowWeights& weights, const std::uint8_t* const* in,
+                std::uint8_t* const* out) {
   portable::filter_along_rows(weights, in, out);
 }
 
-void FilterAcrossRows(const std::int32_t* packed, std::size_t pairs, const std::uint8_t* const* in,
-                      std::size_t bytes, std::uint8_t* out) {
+void across_rows(const std::int32_t* packed, std::size_t pairs, const std::uint8_t* const* in,
+                 std::size_t bytes, std::uint8_t* out) {
   portable::filter_across_rows(packed, pairs, in, bytes, out);
 }
 
@@ -42,7 +42,7 @@ constexpr Bytes8 kBytes8;
 constexpr Words16 kWords16;
 constexpr Words32 kWords32;
 
-constexpr std::uint8_t z = 0x80;  ///< an index for which TableLookupBytesOr0 gives 0
+constexpr std::uint8_t kZ = 0x80;  ///< an index for which TableLookupBytesOr0 gives 0
 
 HWY_INLINE V8 lookup(V8 bytes, const std::uint8_t (&indices)[16]) {
   return hn::TableLookupBytesOr0(bytes, hn::LoadDup128(kBytes8, indices));
@@ -116,18 +116,20 @@ HWY_INLINE void store_blocks(V8 bytes, std::uint8_t* const* out, std::size_t off
 
 /// Of 16 bytes that begin with a pixel, the channel pairs of taps 0 and 1, and of 2 and 3, in
 /// words.
-alignas(16) constexpr std::uint8_t kTaps01[16] = {0, z, 3, z, 1, z, 4, z, 2, z, 5, z, z, z, z, z};
-alignas(16) constexpr std::uint8_t kTaps23[16] = {6, z, 9, z, 7, z, 10, z, 8, z, 11, z, z, z, z, z};
+alignas(16) constexpr std::uint8_t kTaps01[16] = {0, kZ, 3, kZ, 1,  kZ, 4,  kZ,
+                                                  2, kZ, 5, kZ, kZ, kZ, kZ, kZ};
+alignas(16) constexpr std::uint8_t kTaps23[16] = {6, kZ, 9,  kZ, 7,  kZ, 10, kZ,
+                                                  8, kZ, 11, kZ, kZ, kZ, kZ, kZ};
 /// Of two pixels in words (R G B 0 R G B 0) their bytes, as the first or second half of 12.
-alignas(16) constexpr std::uint8_t kFirstPixels[16] = {0, 2, 4, 8, 10, 12, z, z,
-                                                       z, z, z, z, z,  z,  z, z};
-alignas(16) constexpr std::uint8_t kSecondPixels[16] = {z, z, z,  z,  z, z, 0, 2,
-                                                        4, 8, 10, 12, z, z, z, z};
+alignas(16) constexpr std::uint8_t kFirstPixels[16] = {0,  2,  4,  8,  10, 12, kZ, kZ,
+                                                       kZ, kZ, kZ, kZ, kZ, kZ, kZ, kZ};
+alignas(16) constexpr std::uint8_t kSecondPixels[16] = {kZ, kZ, kZ, kZ, kZ, kZ, 0,  2,
+                                                        4,  8,  10, 12, kZ, kZ, kZ, kZ};
 /// The low bytes of eight words, as the first or second half of a block.
-alignas(16) constexpr std::uint8_t kFirstBytes[16] = {0, 2, 4, 6, 8, 10, 12, 14,
-                                                      z, z, z, z, z, z,  z,  z};
-alignas(16) constexpr std::uint8_t kSecondBytes[16] = {z, z, z, z, z, z,  z,  z,
-                                                       0, 2, 4, 6, 8, 10, 12, 14};
+alignas(16) constexpr std::uint8_t kFirstBytes[16] = {0,  2,  4,  6,  8,  10, 12, 14,
+                                                      kZ, kZ, kZ, kZ, kZ, kZ, kZ, kZ};
+alignas(16) constexpr std::uint8_t kSecondBytes[16] = {kZ, kZ, kZ, kZ, kZ, kZ, kZ, kZ,
+                                                       0,  2,  4,  6,  8,  10, 12, 14};
 
 /// One output pixel of as many rows as a vector has blocks.
 HWY_INLINE V32 row_output(const RowWeights& weights, std::size_t x, const std::uint8_t* const* in) {
@@ -142,8 +144,8 @@ HWY_INLINE V32 row_output(const RowWeights& weights, std::size_t x, const std::u
   return sum.rounded();
 }
 
-void FilterAlongRows(const RowWeights& weights, const std::uint8_t* const* in,
-                     std::uint8_t* const* out) {
+void along_rows(const RowWeights& weights, const std::uint8_t* const* in,
+                std::uint8_t* const* out) {
   constexpr int kBlocks = static_cast<int>(hn::MaxLanes(kBytes8) / 16);
   static_assert(kRowsAtOnce % kBlocks == 0 && kOutputsAtOnce == 4);
   for (int row = 0; row < kRowsAtOnce; row += kBlocks) {
@@ -181,8 +183,8 @@ HWY_INLINE V8 column_output(const std::int32_t* word, std::size_t pairs,
                 lookup(hn::BitCast(kBytes8, high), kSecondBytes));
 }
 
-void FilterAcrossRows(const std::int32_t* packed, std::size_t pairs, const std::uint8_t* const* in,
-                      std::size_t bytes, std::uint8_t* out) {
+void across_rows(const std::int32_t* packed, std::size_t pairs, const std::uint8_t* const* in,
+                 std::size_t bytes, std::uint8_t* out) {
   const std::size_t step = hn::Lanes(kBytes8);
   if (bytes < step) return portable::filter_across_rows(packed, pairs, in, bytes, out);
   for (std::size_t at = 0; at < bytes; at += step) {
@@ -198,17 +200,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay::image {
 
-HWY_EXPORT(FilterAlongRows);
-HWY_EXPORT(FilterAcrossRows);
+HWY_EXPORT(along_rows);
+HWY_EXPORT(across_rows);
 
 void filter_along_rows(const RowWeights& weights, const std::uint8_t* const* in,
                        std::uint8_t* const* out) {
-  HWY_DYNAMIC_DISPATCH(FilterAlongRows)(weights, in, out);
+  HWY_DYNAMIC_DISPATCH(along_rows)(weights, in, out);
 }
 
 void filter_across_rows(const std::int32_t* packed, std::size_t pairs,
                         const std::uint8_t* const* in, std::size_t bytes, std::uint8_t* out) {
-  HWY_DYNAMIC_DISPATCH(FilterAcrossRows)(packed, pairs, in, bytes, out);
+  HWY_DYNAMIC_DISPATCH(across_rows)(packed, pairs, in, bytes, out);
 }
 
 }  // namespace assay::image

@@ -54,6 +54,11 @@ Filter filter_of(Interpolation interpolation) {
   fail(ErrorKind::internal, "{} has no filter", name(interpolation));
 }
 
+/// The pixel edge nearest to a position, halves upwards.
+std::int64_t nearest_edge(double position) {
+  return static_cast<std::int64_t>(std::floor(position + 0.5));
+}
+
 std::int32_t fixed_point(double weight) {
   const double scaled = weight * (1 << kWeightBits);
   return static_cast<std::int32_t>(weight < 0 ? scaled - 0.5 : scaled + 0.5);
@@ -81,8 +86,8 @@ void Taps::compute(const Axis& axis) {
   input_end_ = 0;
   for (std::int64_t i = axis.first; i < axis.first + axis.count; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
-    const auto begin = std::max<std::int64_t>(static_cast<std::int64_t>(centre - support + 0.5), 0);
-    const auto end = std::min(static_cast<std::int64_t>(centre + support + 0.5), axis.in);
+    const std::int64_t begin = std::max<std::int64_t>(nearest_edge(centre - support), 0);
+    const std::int64_t end = std::min(nearest_edge(centre + support), axis.in);
     exact_.clear();
     double total = 0.0;
     for (std::int64_t x = begin; x < end; ++x) {
