@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -13,8 +12,6 @@
 
 namespace assay::checkpoint {
 namespace {
-
-constexpr auto kMaxElements = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 void check_unique(const std::vector<HeaderEntry>& tensors, std::string_view file) {
   std::vector<std::string_view> names;
@@ -37,8 +34,7 @@ std::optional<std::uint64_t> bits_of(const HeaderEntry& tensor) {
       return std::nullopt;
     }
   }
-  if (bits > kMaxElements ||
-      __builtin_mul_overflow(bits, static_cast<std::uint64_t>(size_in_bits(tensor.dtype)), &bits)) {
+  if (__builtin_mul_overflow(bits, static_cast<std::uint64_t>(size_in_bits(tensor.dtype)), &bits)) {
     return std::nullopt;
   }
   return bits;

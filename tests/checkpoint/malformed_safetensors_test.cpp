@@ -43,6 +43,11 @@ std::vector<Case> not_the_format() {
       {"HeaderOf16EiB", with_length(~std::uint64_t{0}, "{}"), kBad, {"18446744073709551615"}},
       {"EmptyHeader", with_length(0, ""), kBad, {"empty"}},
       {"LeadingSpace", safetensors_bytes(" {}"), kBad, {"start with '{'"}},
+      // 640 is 80 02 in little-endian, a pickle's first two bytes.
+      {"LeadingSpaceAtALengthLikeAPickle",
+       safetensors_bytes(" {}" + std::string(637, ' ')),
+       kBad,
+       {"start with '{'"}},
       {"ByteOrderMark", safetensors_bytes("\xEF\xBB\xBF{}"), kBad, {"start with '{'"}},
       {"Array", safetensors_bytes("[]"), kBad, {"start with '{'"}},
       {"Pickle", pickle, kBad, {"PyTorch pickle", "convert"}},
