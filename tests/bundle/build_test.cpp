@@ -1,0 +1,128 @@
+// From a checkpoint to a bundle: what is refused, and what comes out.
+#include <gmock/gmock.h>
+
+#include "assay/assay.h"
+#include "bundle/tiny_bundle.h"
+#include "checkpoint/checkpoint.h"
+
+namespace assay {
+namespace {
+
+const checkpoint::Checkpoint& example(const std::string& name) {
+  static std::map<std::string, checkpoint::Checkpoint> opened;
+  auto found = opened.find(name);
+  if (found == opened.end())
+    found = opened
+                .emplace(name, checkpoint::open(std::filesystem::path(ASSAY_SOURCE_DIR) /
+                                                "examples" / (name + ".fashion_mnist")))
+                .first;
+  return found->second;
+}
+
+test::Outcome build_outcome(const std::string& name, const bundle::BuildOptions& options) {
+  try {
+    (void)bundle::build(example(name), options);
+    return {};
+  } catch (const Error& error) {
+    return {error.kind(), error.what()};
+  }
+}
+
+TEST(Build, GivesTheSameBytesTwice) {
+  for (const char* name : {"mobilevit_xxs", "crossvit_9_240"}) {
+    const auto first = test::bytes_of(bundle::build(example(name), {}));
+    EXPECT_EQ(first, test::bytes_of(bundle::build(example(name), {}))) << name;
+  }
+}
+
+TEST(Build, KeepsNoPathOfThisMachine) {
+  const auto parts = test::take_apart(test::bytes_of(bundle::build(example("mobilevit_xxs"), {})));
+  EXPECT_EQ(parts.header.find(ASSAY_SOURCE_DIR), std::string::npos);
+  EXPECT_EQ(parts.header.find(std::filesystem::temp_directory_path().string() + "/"),
+            std::string::npos);
+}
+
+TEST(Build, TakesItsFactsFromTheCheckpoint) {
+  const bundle::Bundle bundle = bundle::build(example("mobilevit_xxs"), {});
+  EXPECT_EQ(bundle.provenance.architecture, "mobilevit_xxs");
+  EXPECT_EQ(bundle.provenance.family, "mobilevit");
+  EXPECT_EQ(bundle.provenance.config_text, example("mobilevit_xxs").config.text);
+  EXPECT_EQ(bundle.provenance.tool_version, "assay " + std::string(version()));
+  EXPECT_EQ(bundle.labels.size(), 10u);
+  EXPECT_EQ(bundle.labels[9], "ankle boot");
+  EXPECT_EQ(bundle.transform.crop_pct, 0.9);
+  ASSERT_EQ(bundle.provenance.files.size(), 2u);
+  EXPECT_EQ(bundle.provenance.files[0].sha256.size(), 64u);
+}
+
+TEST(Build, StoresEveryConstantAsF32AtEveryLevel) {
+  for (const int level : {0, 1}) {
+    bundle::BuildOptions options;
+    options.optimization_level = level;
+    const bundle::Bundle bundle = bundle::build(example("mobilevit_xxs"), options);
+    EXPECT_EQ(bundle.optimization_level, level);
+    for (const graph::Value& value : bundle.graph->values)
+      EXPECT_TRUE(!value.constant || value.constant->dtype == DType::f32) << value.name;
+    const auto path = test::temporary("level.assay");
+    bundle::write(bundle, path);
+    EXPECT_EQ(bundle::read(path).optimization_level, level);
+  }
+}
+
+TEST(Build, Level1StoresFewerStepsThanLevel0) {
+  bundle::BuildOptions plain;
+  plain.optimization_level = 0;
+  EXPECT_LT(bundle::build(example("mobilevit_xxs"), {}).graph->nodes.size(),
+            bundle::build(example("mobilevit_xxs"), plain).graph->nodes.size());
+}
+
+TEST(Build, RefusesWhatDoesNotExistYet) {
+  bundle::BuildOptions options;
+  options.precision = "fp16";
+  auto outcome = build_outcome("mobilevit_xxs", options);
+  EXPECT_EQ(outcome.kind, ErrorKind::unsupported);
+  EXPECT_THAT(outcome.message, testing::HasSubstr("fp32"));
+  for (const int level : {2, 3, 4, 5}) {
+    options = {};
+    options.optimization_level = level;
+    outcome = build_outcome("mobilevit_xxs", options);
+    EXPECT_EQ(outcome.kind, ErrorKind::unsupported) << level;
+    EXPECT_THAT(outcome.message, testing::HasSubstr("use 0 or 1"));
+  }
+  for (const int level : {-1, 6}) {
+    options = {};
+    options.optimization_level = level;
+    EXPECT_EQ(build_outcome("mobilevit_xxs", options).kind, ErrorKind::bad_input) << level;
+  }
+  for (const int batch : {0, -1, bundle::kMaxBatch + 1}) {
+    options = {};
+    options.max_batch = batch;
+    EXPECT_EQ(build_outcome("mobilevit_xxs", options).kind, ErrorKind::bad_input) << batch;
+  }
+}
+
+TEST(Build, TakesAnotherInputSizeWhereItIsNotFixed) {
+  bundle::BuildOptions options;
+  options.input_height = 192;
+  options.input_width = 224;
+  const bundle::Bundle bundle = bundle::build(example("mobilevit_xxs"), options);
+  EXPECT_EQ(bundle.transform.input_height, 192);
+  EXPECT_EQ(bundle.transform.input_width, 224);
+  EXPECT_THAT(bundle.graph->value(bundle.graph->input).dims, testing::ElementsAre(192, 224, 3));
+  const auto outcome = build_outcome("crossvit_9_240", options);
+  EXPECT_EQ(outcome.kind, ErrorKind::unsupported);
+  EXPECT_THAT(outcome.message, testing::HasSubstr("fixed_input_size"));
+}
+
+TEST(Build, RefusesHalfAnInputSize) {
+  bundle::BuildOptions options;
+  options.input_height = 192;
+  EXPECT_EQ(build_outcome("mobilevit_xxs", options).kind, ErrorKind::bad_input);
+  options.input_width = -1;
+  EXPECT_EQ(build_outcome("mobilevit_xxs", options).kind, ErrorKind::bad_input);
+  options.input_width = std::int64_t{1} << 40;
+  EXPECT_EQ(build_outcome("mobilevit_xxs", options).kind, ErrorKind::bad_input);
+}
+
+}  // namespace
+}  // namespace assay
