@@ -1,12 +1,13 @@
 # The front door. CMake does the work: see CMakePresets.json.
-#   make demo     build, make a bundle from a checkpoint, classify example images
+#   make demo     build the program, make a bundle from a checkpoint, classify example images
 #   make test     build, run every test
 #   make lint     format check, clang-tidy, shellcheck
-#   make bench    build, measure the example checkpoint
+#   make bench    build the program, measure the example checkpoint
 #   make format   rewrite the sources in the project's style
 #   make install  into PREFIX (default /usr/local), under DESTDIR if that is set
 #   make clean    remove the build folder
-.PHONY: all build demo test lint bench format install clean deps
+
+.PHONY: all configure program build demo test lint bench format install clean
 
 PRESET ?= release
 PREFIX ?= /usr/local
@@ -20,26 +21,30 @@ BUNDLE := build/demo.assay
 
 all: build
 
-deps:
+configure:
 	@scripts/install-deps
-
-build: deps
 	@cmake --preset $(PRESET) --log-level=NOTICE
+
+# The program alone: half of what there is to compile is tests.
+program: configure
+	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target assay_cli
+
+build: configure
 	@cmake --build --preset $(PRESET) --parallel $(JOBS)
 
-demo: build
+demo: program
 	$(ASSAY) build $(CHECKPOINT) -o $(BUNDLE)
 	$(ASSAY) run $(BUNDLE) examples/images --top-k 3
 
 test: build
 	@ctest --preset $(PRESET) --parallel $(TEST_JOBS)
 
-lint: build
+lint: configure
 	@scripts/install-deps --lint
 	@scripts/format --check
 	@scripts/lint $(BUILD)
 
-bench: build
+bench: program
 	$(ASSAY) build $(CHECKPOINT) -o $(BUNDLE)
 	$(ASSAY) bench $(BUNDLE)
 
