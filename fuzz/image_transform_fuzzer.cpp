@@ -38,8 +38,8 @@ class Reader {
 
 Transform read_transform(Reader& reader) {
   Transform transform;
-  transform.input_height = reader.below(130) - 1;
-  transform.input_width = reader.below(130) - 1;
+  transform.input_height = reader.below(70) - 1;
+  transform.input_width = reader.below(70) - 1;
   transform.interpolation = static_cast<Interpolation>(reader.below(5));
   transform.crop_mode = static_cast<CropMode>(reader.below(3));
   transform.crop_pct =
@@ -53,10 +53,10 @@ Transform read_transform(Reader& reader) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Reader reader({data, size});
   const Transform transform = read_transform(reader);
-  const int width = reader.below(reader.below(20) == 0 ? 4000 : 200);
-  const int height = reader.below(reader.below(20) == 0 ? 4000 : 200);
+  const int width = reader.below(reader.below(20) == 0 ? 2000 : 80);
+  const int height = reader.below(reader.below(20) == 0 ? 2000 : 80);
   const std::size_t stride = static_cast<std::size_t>(width) * 3 + reader.take<std::uint8_t>() % 40;
-  if (stride * static_cast<std::size_t>(height) > 1 << 19) return 0;
+  if (stride * static_cast<std::size_t>(height) > 1 << 16) return 0;
   std::vector<std::uint8_t> pixels;
   if (width > 0 && height > 0) {
     pixels.resize(stride * static_cast<std::size_t>(height - 1) +

@@ -36,13 +36,6 @@ void decode_by_type(DecodeJob& job) {
 
 }  // namespace
 
-View view(const Image& image) {
-  return {.pixels = image.pixels,
-          .width = image.width,
-          .height = image.height,
-          .stride = static_cast<std::size_t>(std::max(image.width, 0)) * 3};
-}
-
 void allocate_pixels(DecodeJob& job, std::uint64_t width, std::uint64_t height) {
   constexpr std::uint64_t kLargestSide = 0x7fff'ffff;
   if (width == 0 || height == 0 || width > kLargestSide || height > kLargestSide) {

@@ -49,6 +49,13 @@ void fill(std::span<std::uint8_t> out, const std::array<std::uint8_t, 3>& colour
 
 }  // namespace
 
+View view(const Image& image) {
+  return {.pixels = image.pixels,
+          .width = image.width,
+          .height = image.height,
+          .stride = static_cast<std::size_t>(std::max(image.width, 0)) * 3};
+}
+
 void resize_and_crop(const View& image, const Transform& transform, Workspace& workspace,
                      std::span<std::uint8_t> out) {
   check(image);
