@@ -56,7 +56,7 @@ class GemmRun {
     weight_ = random_floats(static_cast<std::size_t>(p_.n * p_.k()), 2);
     bias_ = random_floats(p_.bias ? static_cast<std::size_t>(p_.n) : 0, 3);
     residual_ = random_floats(static_cast<std::size_t>(p_.lines * c_line_), 4);
-    packed_ = pack_matrix(weight_, bias_, p_.n, p_.k());
+    packed_ = pack_matrix(weight_, bias_, p_.n, p_.k(), pool_);
   }
 
   [[nodiscard]] std::vector<float> run(int workers) const {
@@ -124,6 +124,7 @@ class GemmRun {
   std::int64_t a_row_ = 0, a_line_ = 0, c_row_ = 0, c_line_ = 0;
   std::vector<std::int64_t> offsets_;
   std::vector<float> a_, weight_, bias_, residual_;
+  ConstantPool pool_;
   PackedMatrix packed_;
 };
 

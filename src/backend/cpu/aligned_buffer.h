@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <vector>
 
 namespace assay::backend::cpu {
 
@@ -34,6 +35,18 @@ class AlignedBuffer {
   };
   std::unique_ptr<float[], Free> data_;
   std::size_t size_ = 0;
+};
+
+/// Hands out pieces of a few large buffers: a plan's constants, in the order in which it reads
+/// them. They stay where they are as long as the pool.
+class ConstantPool {
+ public:
+  /// `count` zeroed floats, aligned to kAlignment.
+  float* allocate(std::size_t count);
+
+ private:
+  std::vector<AlignedBuffer> buffers_;
+  std::size_t used_ = 0;  ///< of the last buffer
 };
 
 }  // namespace assay::backend::cpu

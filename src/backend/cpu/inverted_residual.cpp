@@ -20,9 +20,9 @@ using graph::Node;
 constexpr std::size_t kBias = 2;
 constexpr std::size_t kResidual = 3;
 constexpr int kKernel = 3;
-/// What the rows in flight may take of a core's cache, in floats: half of a second-level cache of 1
-/// MiB, the smallest of the machines with AVX-512.
-constexpr std::int64_t kInFlight = 128 * 1024;
+/// What the rows in flight take of a core's cache, in floats. Times hardly differ between 192 KiB
+/// and 1 MiB; 256 KiB leaves room for the weights in the smallest second-level caches, too.
+constexpr std::int64_t kInFlight = 64 * 1024;
 
 bool has_residual(const Node& node) {
   return node.inputs.size() > kResidual && node.inputs[kResidual] != kNone;
@@ -72,7 +72,7 @@ struct Images {
 /// The block's constants and sizes.
 struct Bottleneck {
   PackedMatrix expand, project;
-  AlignedBuffer filter;
+  const float* filter = nullptr;
   std::vector<float> filter_bias;
   std::vector<std::int64_t> one_segment{0};
   graph::Activation expand_activation, filter_activation, project_activation;
@@ -115,7 +115,7 @@ struct Bottleneck {
     DepthwiseArgs args;
     args.x = from;
     args.y = to;
-    args.weight = filter.data();
+    args.weight = filter;
     args.bias = filter_bias.empty() ? nullptr : filter_bias.data();
     args.in_height = wide_rows(rows);
     args.in_width = in_width;
@@ -177,23 +177,25 @@ struct Bottleneck {
   }
 };
 
-PackedMatrix pack(const Lowering& lowering, const Node& node) {
+PackedMatrix pack(Lowering& lowering, const Node& node) {
   const graph::Dims& dims = lowering.dims(node.inputs[1]);
   return pack_matrix(lowering.weight(node, 1, "weight"),
-                     lowering.optional_weight(node, kBias, "bias"), dims[0], dims[1]);
+                     lowering.optional_weight(node, kBias, "bias"), dims[0], dims[1],
+                     lowering.constants());
 }
 
-std::shared_ptr<const Bottleneck> make_bottleneck(const Lowering& lowering, const Node& expand,
+std::shared_ptr<const Bottleneck> make_bottleneck(Lowering& lowering, const Node& expand,
                                                   const Node& filter, const Node& project) {
   auto made = std::make_shared<Bottleneck>();
   made->expand = pack(lowering, expand);
   made->project = pack(lowering, project);
   const std::vector<float> taps = lowering.weight(filter, 1, "weight");
-  made->filter = AlignedBuffer(taps.size());
   const graph::Dims& in = lowering.dims(expand.inputs[0]);
   const graph::Dims& out = lowering.dims(project.output);
   made->wide = lowering.dims(expand.output)[2];
-  pack_depthwise_weight(taps.data(), made->wide, kKernel, kKernel, made->filter.data());
+  float* const filter_taps = lowering.constants().allocate(taps.size());
+  pack_depthwise_weight(taps.data(), made->wide, kKernel, kKernel, filter_taps);
+  made->filter = filter_taps;
   made->filter_bias = lowering.optional_weight(filter, kBias, "bias");
   made->expand_activation = std::get<Conv2d>(expand.op).activation;
   made->filter_activation = std::get<Conv2d>(filter.op).activation;

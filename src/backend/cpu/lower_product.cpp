@@ -149,7 +149,7 @@ void lower_convolution(Lowering& lowering, const graph::Node& node, const graph:
                                                static_cast<std::size_t>(each));
     part.matrix = std::make_shared<const PackedMatrix>(
         pack_matrix(channels_last(weight, dims, group * each, each), part_bias, each,
-                    dims[1] * dims[2] * dims[3]));
+                    dims[1] * dims[2] * dims[3], lowering.constants()));
     groups.push_back(std::move(part));
   }
   lowering.add_step(node, pointwise ? "gemm" : "implicit gemm", places,
@@ -173,9 +173,9 @@ void lower_depthwise(Lowering& lowering, const graph::Node& node, const graph::C
   const graph::Dims& dims = lowering.dims(node.inputs[1]);
   const std::vector<float> weight = lowering.weight(node, 1, "weight");
   const std::vector<float> bias = lowering.optional_weight(node, kBias, "bias");
-  auto packed = std::make_shared<AlignedBuffer>(weight.size());
+  float* const packed = lowering.constants().allocate(weight.size());
   pack_depthwise_weight(weight.data(), dims[0], static_cast<int>(dims[2]),
-                        static_cast<int>(dims[3]), packed->data());
+                        static_cast<int>(dims[3]), packed);
   DepthwiseArgs args;
   args.in_height = in[0];
   args.in_width = in[1];
@@ -191,7 +191,7 @@ void lower_depthwise(Lowering& lowering, const graph::Node& node, const graph::C
     DepthwiseArgs now = args;
     now.x = context.read(x);
     now.y = context.write(y);
-    now.weight = packed->data();
+    now.weight = packed;
     now.bias = bias.empty() ? nullptr : bias.data();
     if (residual.block >= 0) now.residual = context.read(residual);
     const Range rows = share(args.out_height, worker);
@@ -232,7 +232,7 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Linear
   product.segments = std::make_shared<const std::vector<std::int64_t>>(1, 0);
   product.matrix = std::make_shared<const PackedMatrix>(
       pack_matrix(lowering.weight(node, 1, "weight"), lowering.optional_weight(node, kBias, "bias"),
-                  dims[0], dims[1]));
+                  dims[0], dims[1], lowering.constants()));
   lowering.add_step(node, "gemm", places, [product](const RunContext& context, Worker worker) {
     product.run(context, worker);
   });

@@ -85,11 +85,10 @@ Place Lowering::place_of(graph::ValueId value) {
     fail(ErrorKind::internal, "value '{}' is read before it is computed", stored.name);
   }
   const std::vector<float> numbers = graph::to_f32(*stored.constant);
-  auto buffer = std::make_unique<AlignedBuffer>(numbers.size());
-  std::ranges::copy(numbers, buffer->data());
+  float* const kept = program_.constants.allocate(numbers.size());
+  std::ranges::copy(numbers, kept);
   const int block = new_block(static_cast<std::int64_t>(numbers.size()));
-  program_.blocks[static_cast<std::size_t>(block)].constant = buffer->data();
-  program_.constants.push_back(std::move(buffer));
+  program_.blocks[static_cast<std::size_t>(block)].constant = kept;
   const std::int64_t width = width_of(stored.dims);
   place = dense_place(block, graph::elements(stored.dims) / width, width);
   return place;

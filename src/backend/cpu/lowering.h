@@ -16,7 +16,7 @@ namespace assay::backend::cpu {
 struct Program {
   std::vector<Block> blocks;
   std::vector<Step> steps;
-  std::vector<std::unique_ptr<const AlignedBuffer>> constants;
+  ConstantPool constants;
   std::vector<Place> places;  ///< of each value that the plan materializes
   std::int64_t arena_floats = 0;
   std::int64_t scratch_floats = 0;  ///< of each worker
@@ -58,6 +58,9 @@ class Lowering {
   /// The same for an optional input: empty where it is kNone or absent.
   [[nodiscard]] std::vector<float> optional_weight(const graph::Node& node, std::size_t input,
                                                    std::string_view role) const;
+
+  /// Where the plan keeps its constants; what is allocated there lives as long as the plan.
+  [[nodiscard]] ConstantPool& constants() { return program_.constants; }
 
   /// Adds a step of `node` that reads and writes `places`.
   Step& add_step(const graph::Node& node, std::string_view tactic, std::vector<Place> places,

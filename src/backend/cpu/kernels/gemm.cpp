@@ -42,15 +42,34 @@ GemmShape shape() {
   return shape;
 }
 
-/// One panel times rows [begin, end) of one line, in strips whose heights differ by one row at
-/// most.
+/// Fetches memory into the second-level cache a piece at a time, while something else is computed.
+class Prefetcher {
+ public:
+  Prefetcher(const float* begin, std::int64_t floats, std::int64_t pieces)
+      : next_(begin), end_(begin + floats), piece_(floats / pieces / kLine + 1) {}
+
+  void fetch_piece() {
+    for (std::int64_t i = 0; i < piece_ && next_ < end_; ++i, next_ += kLine) {
+      __builtin_prefetch(next_, 0, 2);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kLine = kAlignment / sizeof(float);
+  const float* next_;
+  const float* end_;
+  std::int64_t piece_;
+};
+
+/// One panel times `rows` rows of one line, in strips whose heights differ by one row at most.
 void run_line(MicroArgs micro, const std::array<Micro, kMaxRows>& kernels, int max_rows,
-              std::int64_t rows) {
+              std::int64_t rows, Prefetcher& next) {
   const std::int64_t strips = (rows + max_rows - 1) / max_rows;
   const std::int64_t height = rows / strips;
   const std::int64_t higher = rows % strips;
   for (std::int64_t s = 0; s < strips; ++s) {
     const std::int64_t count = height + (s < higher ? 1 : 0);
+    next.fetch_piece();
     kernels[static_cast<std::size_t>(count - 1)](micro);
     micro.a += count * micro.a_row;
     micro.c += count * micro.c_row;
@@ -68,10 +87,17 @@ void run_share(const PackedMatrix& b, const GemmArgs& args, const GemmShare& sha
   micro.activation = args.activation;
   for (std::int64_t p = share.panel_begin; p < share.panel_end; ++p) {
     const Panel& panel = b.panels[static_cast<std::size_t>(p)];
-    micro.b = b.data.data() + panel.offset;
-    micro.bias = b.bias.data() + panel.column;
+    micro.b = b.data + panel.offset;
+    micro.bias = b.bias + panel.column;
     micro.columns = std::min<std::int64_t>(b.n - panel.column, panel.units * kUnit);
     const auto& kernels = kMicros[static_cast<std::size_t>(panel.units - 1)];
+    // Weights come from far away: a network's do not fit in a core's cache. While the rows pass
+    // under this panel, the next one is fetched.
+    const std::int64_t height = rows_of(panel.units);
+    const Panel* const next = p + 1 < share.panel_end ? &panel + 1 : nullptr;
+    Prefetcher prefetcher(next == nullptr ? micro.b : b.data + next->offset,
+                          next == nullptr ? 0 : next->units * kUnit * b.k,
+                          (share.row_end - share.row_begin + height - 1) / height);
     for (std::int64_t row = share.row_begin; row < share.row_end;) {
       const std::int64_t line = row / args.rows;
       const std::int64_t begin = row % args.rows;
@@ -82,7 +108,7 @@ void run_share(const PackedMatrix& b, const GemmArgs& args, const GemmShare& sha
         micro.residual =
             args.residual + line * args.residual_line + begin * args.residual_row + panel.column;
       }
-      run_line(micro, kernels, rows_of(panel.units), count);
+      run_line(micro, kernels, rows_of(panel.units), count, prefetcher);
       row += count;
     }
   }

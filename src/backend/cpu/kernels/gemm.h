@@ -31,14 +31,14 @@ struct PackedMatrix {
   std::int64_t k = 0;
   std::int64_t n = 0;
   std::vector<Panel> panels;
-  AlignedBuffer data;
-  AlignedBuffer bias;  ///< zeros where there is none, padded to the panels' widths
+  const float* data = nullptr;  ///< in the pool that it was packed into
+  const float* bias = nullptr;  ///< zeros where there is none, padded to the panels' widths
 };
 
 /// Packs `weight` [N, K] (row-major, as linear layers store it) for the active instruction set.
-/// `bias` has N numbers or none.
+/// `bias` has N numbers or none. The matrix is usable as long as `pool`.
 PackedMatrix pack_matrix(std::span<const float> weight, std::span<const float> bias, std::int64_t n,
-                         std::int64_t k);
+                         std::int64_t k, ConstantPool& pool);
 
 /// Where A, C and the residual are. Line l, row r of A starts at a + l * a_line + r * a_row and is
 /// made of segments: segment s is `segment_length` floats from segment_offsets[s] on. Row r of C

@@ -32,7 +32,7 @@ void pack_panel(std::span<const float> weight, std::int64_t n, std::int64_t k, s
 }  // namespace
 
 PackedMatrix pack_matrix(std::span<const float> weight, std::span<const float> bias, std::int64_t n,
-                         std::int64_t k) {
+                         std::int64_t k, ConstantPool& pool) {
   const GemmShape shape = gemm_shape();
   PackedMatrix packed;
   packed.isa = active_isa();
@@ -44,13 +44,14 @@ PackedMatrix pack_matrix(std::span<const float> weight, std::span<const float> b
     packed.panels.push_back({column * k, column, width});
     column += width * shape.unit;
   }
-  packed.data = AlignedBuffer(static_cast<std::size_t>(column * k));
-  packed.bias = AlignedBuffer(static_cast<std::size_t>(column));
+  float* const data = pool.allocate(static_cast<std::size_t>(column * k));
   for (const Panel& panel : packed.panels) {
-    pack_panel(weight, n, k, panel.column, panel.units * shape.unit,
-               packed.data.data() + panel.offset);
+    pack_panel(weight, n, k, panel.column, panel.units * shape.unit, data + panel.offset);
   }
-  std::copy(bias.begin(), bias.end(), packed.bias.data());
+  float* const padded_bias = pool.allocate(static_cast<std::size_t>(column));
+  std::copy(bias.begin(), bias.end(), padded_bias);
+  packed.data = data;
+  packed.bias = padded_bias;
   return packed;
 }
 
