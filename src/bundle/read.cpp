@@ -11,12 +11,6 @@
 namespace assay::bundle {
 namespace {
 
-/// One step of reading, as verify() lists it.
-struct Step {
-  const char* name;
-  std::string (*run)(Reader& reader, Bundle& bundle);
-};
-
 std::string check_finite(const Bundle& bundle) {
   std::uint64_t numbers = 0;
   for (const graph::Value& value : bundle.graph->values) {
@@ -30,52 +24,12 @@ std::string check_finite(const Bundle& bundle) {
   return fmt::format("{} numbers", numbers);
 }
 
-constexpr Step kSteps[] = {
-    {"preamble",
-     [](Reader& reader, Bundle&) {
-       reader.read_preamble();
-       return fmt::format("format version {}, checksum right", reader.preamble().version);
-     }},
-    {"file size",
-     [](Reader& reader, Bundle&) {
-       reader.check_size();
-       return fmt::format("{} bytes, as declared", reader.preamble().file_bytes);
-     }},
-    {"header checksum",
-     [](Reader& reader, Bundle&) {
-       reader.check_header();
-       return fmt::format("{:016x} over {} bytes", reader.preamble().header_checksum,
-                          reader.preamble().header_bytes);
-     }},
-    {"header",
-     [](Reader& reader, Bundle&) {
-       reader.parse_header();
-       return std::string("strict JSON, every required feature known");
-     }},
-    {"section table",
-     [](Reader& reader, Bundle&) {
-       reader.read_sections();
-       return fmt::format("{} sections, in order, without holes", reader.sections().size());
-     }},
-    {"section checksums",
-     [](Reader& reader, Bundle&) {
-       reader.check_sections();
-       return fmt::format("{} right, padding zero", reader.sections().size());
-     }},
-    {"graph",
-     [](Reader& reader, Bundle& bundle) {
-       bundle = reader.decode();
-       return fmt::format("{}: {} steps, {} labels", bundle.graph->name, bundle.graph->nodes.size(),
-                          bundle.labels.size());
-     }},
-};
-
 Description open(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
   Reader reader(file->bytes(), file);
   Description description;
   try {
-    for (const Step& step : kSteps) (void)step.run(reader, description.bundle);
+    description.bundle = read_all(reader);
   } catch (const Error& error) {
     fail(error.kind(), "{}: {}", path.string(), error.what());
   }
@@ -115,7 +69,7 @@ std::vector<Check> verify(const std::filesystem::path& path) {
     }
     return checks.back().passed();
   };
-  for (const Step& step : kSteps)
+  for (const Step& step : reading_steps())
     if (!run(step.name, [&] { return step.run(reader, bundle); })) return checks;
   run("finite weights", [&] { return check_finite(bundle); });
   return checks;

@@ -19,7 +19,55 @@ bool all_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
+constexpr Step kSteps[] = {
+    {"preamble",
+     [](Reader& reader, Bundle&) {
+       reader.read_preamble();
+       return fmt::format("format version {}, checksum right", reader.preamble().version);
+     }},
+    {"file size",
+     [](Reader& reader, Bundle&) {
+       reader.check_size();
+       return fmt::format("{} bytes, as declared", reader.preamble().file_bytes);
+     }},
+    {"header checksum",
+     [](Reader& reader, Bundle&) {
+       reader.check_header();
+       return fmt::format("{:016x} over {} bytes", reader.preamble().header_checksum,
+                          reader.preamble().header_bytes);
+     }},
+    {"header",
+     [](Reader& reader, Bundle&) {
+       reader.parse_header();
+       return std::string("strict JSON, every required feature known");
+     }},
+    {"section table",
+     [](Reader& reader, Bundle&) {
+       reader.read_sections();
+       return fmt::format("{} sections, in order, without holes", reader.sections().size());
+     }},
+    {"section checksums",
+     [](Reader& reader, Bundle&) {
+       reader.check_sections();
+       return fmt::format("{} right, padding zero", reader.sections().size());
+     }},
+    {"graph",
+     [](Reader& reader, Bundle& bundle) {
+       bundle = reader.decode();
+       return fmt::format("{}: {} steps, {} labels", bundle.graph->name, bundle.graph->nodes.size(),
+                          bundle.labels.size());
+     }},
+};
+
 }  // namespace
+
+std::span<const Step> reading_steps() { return kSteps; }
+
+Bundle read_all(Reader& reader) {
+  Bundle bundle;
+  for (const Step& step : kSteps) (void)step.run(reader, bundle);
+  return bundle;
+}
 
 Reader::Reader(std::span<const std::byte> file, std::shared_ptr<const void> owner)
     : file_(file), owner_(std::move(owner)) {}
@@ -75,12 +123,11 @@ void Reader::check_sections() {
   }
 }
 
-graph::Constant Reader::constant(std::size_t index, std::vector<bool>& used) const {
-  if (index >= sections_.size())
-    fail(ErrorKind::corrupt, "the graph refers to section {}, there are {}", index,
-         sections_.size());
-  if (used[index]) fail(ErrorKind::corrupt, "the graph refers to section {} twice", index);
-  used[index] = true;
+graph::Constant Reader::constant(std::size_t index, std::size_t& next) const {
+  if (index != next || index >= sections_.size())
+    fail(ErrorKind::corrupt, "a constant of the graph is section {} of {}, expected {}", index,
+         sections_.size(), next);
+  ++next;
   const Section& section = sections_[index];
   if (section.dtype != DType::f32)
     fail(ErrorKind::corrupt, "section {} is {}, but the precision fp32 stores F32", index,
@@ -90,11 +137,10 @@ graph::Constant Reader::constant(std::size_t index, std::vector<bool>& used) con
 
 Bundle Reader::decode() {
   Bundle bundle = decode_header(*header_);
-  std::vector<bool> used(sections_.size());
+  std::size_t next = 0;
   bundle.graph = std::make_shared<const graph::Graph>(
-      decode_graph(*header_, bundle, [&](std::size_t index) { return constant(index, used); }));
-  for (std::size_t i = 0; i < used.size(); ++i)
-    if (!used[i]) fail(ErrorKind::corrupt, "section {} belongs to no constant", i);
+      decode_graph(*header_, bundle, [&](std::size_t index) { return constant(index, next); }));
+  if (next != sections_.size()) fail(ErrorKind::corrupt, "section {} belongs to no constant", next);
   return bundle;
 }
 

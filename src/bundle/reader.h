@@ -1,5 +1,5 @@
 #pragma once
-/// Reading a bundle step by step: read() takes all of them, verify() names each.
+/// Reading a bundle step by step: read() takes all steps, verify() names each.
 #include <memory>
 #include <span>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace assay::bundle {
 
-/// Takes the steps in the order in which they stand here; each relies on the ones before. Every
-/// step throws corrupt, bad_input or unsupported, without the file's name.
+/// The steps, to be taken in the order in which they stand here: each relies on the ones before.
+/// Every one throws corrupt, bad_input or unsupported, without the file's name.
 class Reader {
  public:
   /// `file` must live as long as `owner`, which the bundle's constants keep.
@@ -33,7 +33,8 @@ class Reader {
   [[nodiscard]] std::span<const Section> sections() const { return sections_; }
 
  private:
-  [[nodiscard]] graph::Constant constant(std::size_t index, std::vector<bool>& used) const;
+  /// The numbers of section `index`, which must be `next`: constants take the sections in order.
+  [[nodiscard]] graph::Constant constant(std::size_t index, std::size_t& next) const;
   [[nodiscard]] std::span<const std::byte> data() const;
 
   std::span<const std::byte> file_;
@@ -42,5 +43,17 @@ class Reader {
   std::unique_ptr<Json> header_;
   std::vector<Section> sections_;
 };
+
+/// One step, as verify() lists it; `run` gives what was found and throws as the Reader's step does.
+struct Step {
+  const char* name;
+  std::string (*run)(Reader& reader, Bundle& bundle);
+};
+
+/// All steps in order; the last fills the bundle.
+std::span<const Step> reading_steps();
+
+/// Takes all steps.
+Bundle read_all(Reader& reader);
 
 }  // namespace assay::bundle

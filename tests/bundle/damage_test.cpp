@@ -54,7 +54,8 @@ TEST(Damage, ATrailingByteIsFound) {
 TEST(Damage, MessagesNameTheFile) {
   Bytes whole = test::bytes_of(test::tiny_bundle());
   whole.back() = std::byte{1};
-  const auto outcome = read_outcome(whole);
+  const auto outcome = test::read_file_outcome(whole);
+  EXPECT_EQ(outcome.kind, ErrorKind::corrupt);
   EXPECT_NE(outcome.message.find("read.assay"), std::string::npos) << outcome.message;
   EXPECT_NE(outcome.message.find("padding behind section 1"), std::string::npos) << outcome.message;
 }
@@ -73,6 +74,19 @@ TEST(Damage, AMissingFileAFolderAndAnotherFormatAreNamedAsSuch) {
   const auto outcome = read_outcome(Bytes(200, std::byte{'x'}));
   EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
   EXPECT_NE(outcome.message.find("not an Assay bundle"), std::string::npos);
+}
+
+TEST(Damage, SomeCutsAndFlipsAreFoundInFilesToo) {
+  const Bytes whole = test::bytes_of(test::tiny_bundle());
+  EXPECT_FALSE(test::read_file_outcome(whole).kind);
+  for (std::size_t i = 0; i < whole.size(); i += whole.size() / 16) {
+    Bytes damaged = whole;
+    damaged[i] ^= std::byte{1};
+    EXPECT_TRUE(test::read_file_outcome(damaged).kind) << i;
+    damaged = whole;
+    damaged.resize(i);
+    EXPECT_TRUE(test::read_file_outcome(damaged).kind) << i;
+  }
 }
 
 TEST(Damage, ANewerFormatVersionIsUnsupportedAndSaysWhatToDo) {

@@ -147,7 +147,7 @@ TEST(HostilePreamble, SizesThatDoNotFitAreCorrupt) {
 }
 
 /// The graph as JSON is the graph room's own; here only that its lies about sections are found.
-TEST(HostileGraph, ConstantsMustBeSectionsEachOnce) {
+TEST(HostileGraph, ConstantsMustBeTheSectionsInOrder) {
   test::Parts parts = test::take_apart(test::bytes_of(test::tiny_bundle()));
   const auto with = [&](const std::string& from, const std::string& to) {
     test::Parts changed = parts;
@@ -162,6 +162,23 @@ TEST(HostileGraph, ConstantsMustBeSectionsEachOnce) {
     ASSERT_TRUE(outcome.kind) << index;
     EXPECT_EQ(*outcome.kind, ErrorKind::corrupt) << outcome.message;
   }
+}
+
+TEST(HostileGraph, SectionsOfOneSizeCannotTradePlaces) {
+  bundle::Bundle twins = test::tiny_bundle();
+  graph::Graph graph = *twins.graph;
+  test::add_constant(graph, "twin", {3}, {1, 2, 3});
+  twins.graph = std::make_shared<const graph::Graph>(graph);
+  test::Parts parts = test::take_apart(test::bytes_of(twins));
+  EXPECT_FALSE(test::read_outcome(test::put_together(parts)).kind);
+  Json header = Json::parse(parts.header);
+  std::vector<Json*> constants;
+  for (Json& value : header["graph"]["values"])
+    if (value.contains("constant")) constants.push_back(&value["constant"]);
+  ASSERT_EQ(constants.size(), 3u);
+  std::swap(*constants[1], *constants[2]);
+  parts.header = header.dump();
+  EXPECT_EQ(test::read_outcome(test::put_together(parts)).kind, ErrorKind::corrupt);
 }
 
 TEST(HostileGraph, ASectionThatNoConstantUsesIsCorrupt) {

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "bundle/bundle.h"
 #include "bundle/format.h"
+#include "bundle/reader.h"
 #include "graph/graph.h"
 
 namespace assay::test {
@@ -125,6 +126,17 @@ struct Outcome {
 };
 
 inline Outcome read_outcome(const Bytes& file) {
+  try {
+    bundle::Reader reader(file, nullptr);
+    (void)bundle::read_all(reader);
+    return {};
+  } catch (const Error& error) {
+    return {error.kind(), error.what()};
+  }
+}
+
+/// The same through a file "read.assay".
+inline Outcome read_file_outcome(const Bytes& file) {
   const auto path = temporary("read.assay");
   put_file(path, file);
   try {
