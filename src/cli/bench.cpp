@@ -74,6 +74,12 @@ double images_per_second(const Options& options, const pipeline::Timing& timing)
   return options.target.batch / timing.median();
 }
 
+/// What a call uses; the other backends take no threads.
+int threads(const Options& options, const Outcome& outcome) {
+  if (target_of(options.target).backend != "cpu") return 1;
+  return options.target.threads == 0 ? outcome.machine.cores : options.target.threads;
+}
+
 std::string photo_text(const Options& options, const Outcome& outcome) {
   return fmt::format("{}, {} bytes", options.image.empty() ? "made 500x375 JPEG" : options.image,
                      outcome.photo_bytes);
@@ -96,7 +102,7 @@ Json to_json(const Options& options, const Outcome& outcome) {
           {"precision", outcome.info.precision},
           {"plan", outcome.info.plan},
           {"batch", options.target.batch},
-          {"threads", options.target.threads == 0 ? outcome.machine.cores : options.target.threads},
+          {"threads", threads(options, outcome)},
           {"warmup", options.measure.warmup},
           {"iterations", options.measure.iterations},
           {"synchronization", kSynchronization},
@@ -112,7 +118,7 @@ Json to_json(const Options& options, const Outcome& outcome) {
 void print(const Options& options, const Outcome& outcome, Console& console) {
   console.line(fmt::format("{}: {} {}, {}, batch {}", options.bundle, outcome.info.architecture,
                            outcome.info.precision, outcome.info.plan, options.target.batch));
-  Table table({"boundary", ">median", "95% interval", ">images/s", "from, to"});
+  Table table({"boundary", ">median", "95% interval, ms", ">images/s", "from, to"});
   for (std::size_t i = 0; i < outcome.timings.size(); ++i) {
     const pipeline::Timing& timing = outcome.timings[i];
     const Interval interval = timing.interval();

@@ -72,7 +72,7 @@ void add_build(CLI::App& app, Action& action) {
               "0: one step an operator, for debugging. 1: every fusion");
   verb.number(options->build.max_batch, "--max-batch", {1, bundle::kMaxBatch},
               "Images a call that programs get when they ask for no other");
-  verb.numbers(options->input_size, "--input-size", "H W", 2, {1, kMaxInputSide},
+  verb.numbers(options->input_size, "--input-size", "PIXELS", 2, {1, kMaxInputSide},
                "Input height and width, where the configuration does not fix them");
   verb.json_flag();
   verb.footer(

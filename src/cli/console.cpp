@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -56,6 +57,11 @@ std::string one_line(std::string_view text) {
     begin = end + 1;
   }
   return printable(result);
+}
+
+Json json_number(float number) {
+  if (!std::isfinite(number)) return {};
+  return Json::parse(fmt::format("{}", number));
 }
 
 Json error_json(std::string_view kind, std::string_view message) {

@@ -56,6 +56,9 @@ class Console {
 std::string printable(std::string_view text);
 /// `text` as one line: "a:\n  b\n  c" becomes "a: b; c".
 std::string one_line(std::string_view text);
+/// `number` with the digits that tell it from its neighbours in fp32 and no more: 0.1, not
+/// 0.10000000149011612. Null where it is not finite, which JSON has no word for.
+Json json_number(float number);
 /// {"error": {"kind", "message"}}.
 Json error_json(std::string_view kind, std::string_view message);
 

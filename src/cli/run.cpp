@@ -99,7 +99,9 @@ class Runner {
 
   void answer_numbers(const std::string& name, std::span<const float> numbers) {
     if (console_.json()) {
-      console_.json_line({{"image", name}, {options_.output, numbers}});
+      Json values = Json::array();
+      for (const float number : numbers) values.push_back(json_number(number));
+      console_.json_line({{"image", name}, {options_.output, std::move(values)}});
     } else {
       console_.line(fmt::format("{}\t{}", name, fmt::join(numbers, " ")));
     }
@@ -120,7 +122,8 @@ class Runner {
       const std::string& label = classifier_.labels()[static_cast<std::size_t>(index)];
       const float probability = probabilities[static_cast<std::size_t>(index)];
       text += fmt::format("\t{} {:.2f}%", label, 100 * probability);
-      top.push_back({{"index", index}, {"label", label}, {"probability", probability}});
+      top.push_back(
+          {{"index", index}, {"label", label}, {"probability", json_number(probability)}});
     }
     console_.json() ? console_.json_line({{"image", name}, {"top", top}}) : console_.line(text);
   }

@@ -20,12 +20,12 @@ Verb::Verb(CLI::App& app, Action& action, const std::string& name, const std::st
     : verb_(*app.add_subcommand(name, description)), action_(action) {}
 
 void Verb::word(std::string& target, const std::string& name, const std::string& help) {
-  verb_.add_option(name, target, help)->required();
+  verb_.add_option(name, target, help)->required()->type_name("");
 }
 
 void Verb::words(std::vector<std::string>& target, const std::string& name,
                  const std::string& help) {
-  verb_.add_option(name, target, help)->required();
+  verb_.add_option(name, target, help)->required()->type_name("");
 }
 
 void Verb::option(std::string& target, const std::string& name, const std::string& type,
