@@ -53,7 +53,8 @@ void CpuSession::check(const Input& input, int batch) const {
   check_size("input", input.rgb.size() + input.tensor.size(), each, batch);
 }
 
-RunContext CpuSession::context_of(const Input& input, int image, float* arena, int worker) const {
+RunContext CpuSession::context_of(const Input& input, std::int64_t image, float* arena,
+                                  int worker) const {
   const std::int64_t each = graph::elements(data_->graph->value(data_->graph->input).dims);
   RunContext context;
   context.blocks = data_->program.blocks;
@@ -65,7 +66,8 @@ RunContext CpuSession::context_of(const Input& input, int image, float* arena, i
   return context;
 }
 
-void CpuSession::collect(const RunContext& context, int image, const Results& results) const {
+void CpuSession::collect(const RunContext& context, std::int64_t image,
+                         const Results& results) const {
   const auto copy = [&](std::string_view name, std::span<float> out) {
     if (out.empty()) return;
     const Place& place = data_->program.places[data_->graph->output(name)];
@@ -84,17 +86,16 @@ void CpuSession::run(const Input& input, int batch, const Results& results) {
   };
   check_output("logits", results.logits);
   check_output("features", results.features);
-  if (data_->spreads_images() && batch >= data_->threads) {
-    run_apart(input, batch, results);
-  } else {
-    run_together(input, batch, results);
-  }
+  // As many images apart as come out even; the rest together, so that nobody is idle at the end.
+  const int apart = data_->spreads_images() ? batch / data_->threads * data_->threads : 0;
+  if (apart > 0) run_apart(input, apart, results);
+  if (apart < batch) run_together(input, {apart, batch}, results);
 }
 
-void CpuSession::run_together(const Input& input, int batch, const Results& results) {
+void CpuSession::run_together(const Input& input, Range images, const Results& results) {
   const std::vector<Step>& steps = data_->program.steps;
   pool_.run([&](int worker) {
-    for (int image = 0; image < batch; ++image) {
+    for (std::int64_t image = images.begin; image < images.end; ++image) {
       const RunContext context = context_of(input, image, arena_.data(), worker);
       for (std::size_t i = 0; i < steps.size(); ++i) {
         if (!steps[i].serial) {
@@ -108,7 +109,7 @@ void CpuSession::run_together(const Input& input, int batch, const Results& resu
       }
       if (worker == 0) collect(context, image, results);
       // The next image's first step may overwrite what is collected here.
-      if (image + 1 < batch) barrier_.wait();
+      if (image + 1 < images.end) barrier_.wait();
     }
   });
 }
@@ -118,9 +119,9 @@ void CpuSession::run_apart(const Input& input, int batch, const Results& results
     const Range images = share(batch, {worker, data_->threads});
     float* const arena = arena_.data() + worker * data_->image_floats();
     for (std::int64_t image = images.begin; image < images.end; ++image) {
-      const RunContext context = context_of(input, static_cast<int>(image), arena, worker);
+      const RunContext context = context_of(input, image, arena, worker);
       for (const Step& step : data_->program.steps) step.body(context, {0, 1});
-      collect(context, static_cast<int>(image), results);
+      collect(context, image, results);
     }
   });
 }

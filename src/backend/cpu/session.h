@@ -22,11 +22,11 @@ class CpuSession final : public Session {
 
  private:
   void check(const Input& input, int batch) const;
-  [[nodiscard]] RunContext context_of(const Input& input, int image, float* arena,
+  [[nodiscard]] RunContext context_of(const Input& input, std::int64_t image, float* arena,
                                       int worker) const;
-  void run_together(const Input& input, int batch, const Results& results);
+  void run_together(const Input& input, Range images, const Results& results);
   void run_apart(const Input& input, int batch, const Results& results);
-  void collect(const RunContext& context, int image, const Results& results) const;
+  void collect(const RunContext& context, std::int64_t image, const Results& results) const;
 
   std::shared_ptr<const PlanData> data_;
   mutable AlignedBuffer arena_;
