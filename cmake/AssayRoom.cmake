@@ -26,7 +26,7 @@ function(assay_library name)
 endfunction()
 
 # assay_test(NAME DEPENDS ...): the GoogleTest program NAME_tests from tests/NAME/*.cpp. Suites whose name
-# has "Slow" in it carry the label `slow` instead of NAME: `ctest -LE slow` leaves them out.
+# ends in "Slow" carry the label `slow` instead of NAME: `ctest -LE slow` leaves them out.
 function(assay_test name)
   cmake_parse_arguments(TEST "" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp")
@@ -37,8 +37,8 @@ function(assay_test name)
   target_include_directories(${name}_tests PRIVATE "${CMAKE_SOURCE_DIR}/tests")
   target_compile_definitions(${name}_tests PRIVATE ASSAY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_link_libraries(${name}_tests PRIVATE assay_options ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name}_tests TEST_PREFIX "${name}." TEST_FILTER "-*Slow*" DISCOVERY_MODE PRE_TEST
+  gtest_discover_tests(${name}_tests TEST_PREFIX "${name}." TEST_FILTER "-*Slow.*" DISCOVERY_MODE PRE_TEST
                        NO_PRETTY_VALUES PROPERTIES LABELS "${name}" TIMEOUT 300)
-  gtest_discover_tests(${name}_tests TEST_PREFIX "${name}." TEST_FILTER "*Slow*" DISCOVERY_MODE PRE_TEST
+  gtest_discover_tests(${name}_tests TEST_PREFIX "${name}." TEST_FILTER "*Slow.*" DISCOVERY_MODE PRE_TEST
                        NO_PRETTY_VALUES TEST_LIST ${name}_slow_tests PROPERTIES LABELS "slow" TIMEOUT 900)
 endfunction()

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -18,7 +19,8 @@ class Files : public testing::Test {
  protected:
   void SetUp() override {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / ("assay_base_" + std::string(test->name()));
+    folder_ = fs::path(testing::TempDir()) /
+              ("assay_base_" + std::to_string(::getpid()) + "_" + test->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
