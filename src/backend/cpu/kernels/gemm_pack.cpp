@@ -33,9 +33,9 @@ void pack_panel(std::span<const float> weight, std::int64_t n, std::int64_t k, s
 
 PackedMatrix pack_matrix(std::span<const float> weight, std::span<const float> bias, std::int64_t n,
                          std::int64_t k, ConstantPool& pool) {
-  const GemmShape shape = gemm_shape();
   PackedMatrix packed;
-  packed.isa = active_isa();
+  packed.isa = active_isa();  // decides the shape, too, where nothing was decided before
+  const GemmShape shape = gemm_shape();
   packed.k = k;
   packed.n = n;
   const std::int64_t units = (n + shape.unit - 1) / shape.unit;
