@@ -2,13 +2,12 @@
 #include "assay/assay.h"
 #include "base/error.h"
 #include "bundle/bundle.h"
+#include "bundle/transform_limits.h"
 #include "families/families.h"
 #include "graph/passes.h"
 
 namespace assay::bundle {
 namespace {
-
-constexpr std::int64_t kMaxSide = 4096;
 
 void check(const BuildOptions& options) {
   if (options.precision != "fp32")
@@ -34,18 +33,21 @@ image::Transform transform_for(const checkpoint::ModelConfig& config, const Buil
   image::Transform transform = config.transform;
   const std::int64_t height = options.input_height;
   const std::int64_t width = options.input_width;
-  if (height == 0 && width == 0) return transform;
-  if (height < 1 || width < 1 || height > kMaxSide || width > kMaxSide)
-    fail(ErrorKind::bad_input, "input size {} x {}: expected two numbers in 1 ... {}", height,
-         width, kMaxSide);
-  const bool same = height == transform.input_height && width == transform.input_width;
-  if (config.fixed_input_size && !same)
-    fail(ErrorKind::unsupported,
-         "{} takes {} x {} pixels and nothing else (its configuration says fixed_input_size): "
-         "input size {} x {} is refused",
-         config.architecture, transform.input_height, transform.input_width, height, width);
-  transform.input_height = static_cast<int>(height);
-  transform.input_width = static_cast<int>(width);
+  if (height != 0 || width != 0) {
+    if (height < 1 || width < 1 || height > kMaxInputSide || width > kMaxInputSide)
+      fail(ErrorKind::bad_input, "input size {} x {}: expected two numbers in 1 ... {}", height,
+           width, kMaxInputSide);
+    const bool same = height == transform.input_height && width == transform.input_width;
+    if (config.fixed_input_size && !same)
+      fail(ErrorKind::unsupported,
+           "{} takes {} x {} pixels and nothing else (its configuration says fixed_input_size): "
+           "input size {} x {} is refused",
+           config.architecture, transform.input_height, transform.input_width, height, width);
+    transform.input_height = static_cast<int>(height);
+    transform.input_width = static_cast<int>(width);
+  }
+  if (const std::string problem = problem_of(transform); !problem.empty())
+    fail(ErrorKind::bad_input, "{}: {}", config.architecture, problem);
   return transform;
 }
 

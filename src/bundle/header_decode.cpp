@@ -1,17 +1,16 @@
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "bundle/fields.h"
 #include "bundle/header.h"
+#include "bundle/transform_limits.h"
 #include "graph/serialize.h"
 
 namespace assay::bundle {
 namespace {
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kMaxSide = 1u << 14;
 
 std::uint64_t decode_checksum(const std::string& digits, const std::string& field) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -49,21 +48,15 @@ auto named(Fields& fields, const char* key, const Lookup& lookup) {
 
 image::Transform decode_transform(Fields fields) {
   image::Transform transform;
-  transform.input_height = static_cast<int>(fields.integer("input_height", 1, kMaxSide));
-  transform.input_width = static_cast<int>(fields.integer("input_width", 1, kMaxSide));
+  transform.input_height = static_cast<int>(fields.integer("input_height", 1, kMaxInputSide));
+  transform.input_width = static_cast<int>(fields.integer("input_width", 1, kMaxInputSide));
   transform.interpolation = named(fields, "interpolation", image::interpolation_from_name);
   transform.crop_mode = named(fields, "crop_mode", image::crop_mode_from_name);
   transform.crop_pct = fields.number("crop_pct");
-  // A tiny crop_pct would have the image resized to a huge size before it is cropped.
-  if (!(transform.crop_pct >= 0.01 && transform.crop_pct <= 100))
-    fail(ErrorKind::corrupt, "{} is {}, expected 0.01 ... 100", fields.name_of("crop_pct"),
-         transform.crop_pct);
   transform.mean = fields.triple("mean");
   transform.std = fields.triple("std");
-  for (std::size_t i = 0; i < 3; ++i)
-    if (!std::isfinite(transform.mean[i]) || !std::isfinite(1 / transform.std[i]))
-      fail(ErrorKind::corrupt, "{} or {} is not usable: {} and {} in channel {}",
-           fields.name_of("mean"), fields.name_of("std"), transform.mean[i], transform.std[i], i);
+  if (const std::string problem = problem_of(transform); !problem.empty())
+    fail(ErrorKind::corrupt, "header.preprocessing: {}", problem);
   fields.finish();
   return transform;
 }

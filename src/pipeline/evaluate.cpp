@@ -19,6 +19,14 @@ bool is_the_images_fault(ErrorKind kind) {
          kind == ErrorKind::not_found || kind == ErrorKind::corrupt;
 }
 
+int threads_of(const EvalOptions& options) {
+  constexpr int kMaxThreads = 1024;
+  if (options.threads < 0 || options.threads > kMaxThreads)
+    fail(ErrorKind::bad_input, "threads {}: expected 0 (all cores) ... {}", options.threads,
+         kMaxThreads);
+  return options.threads > 0 ? options.threads : available_cores();
+}
+
 /// Samples that are prepared together and then run in batches. Preparing and running take turns,
 /// each on all cores; so a group is several images a thread, however small the batch.
 class Evaluation {
@@ -27,7 +35,7 @@ class Evaluation {
       : classifier_(classifier),
         dataset_(dataset),
         options_(options),
-        pool_(options.threads > 0 ? options.threads : available_cores()),
+        pool_(threads_of(options)),
         batch_(options.batch > 0 ? options.batch : classifier.info().max_batch),
         group_(static_cast<std::size_t>(std::max(batch_, 8 * pool_.size()) / batch_ * batch_)) {
     const ModelInfo& info = classifier.info();

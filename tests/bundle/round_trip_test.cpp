@@ -52,8 +52,8 @@ TEST(RoundTrip, KeepsTheGraphAndItsNumbers) {
 TEST(RoundTrip, KeepsTransformsBitForBit) {
   bundle::Bundle written = test::tiny_bundle();
   written.transform.crop_pct = 0.1 + 0.2;
-  written.transform.mean = {1.0 / 3, 0, -1e-300};
-  written.transform.std = {5e-300, 1, 0.229};
+  written.transform.mean = {1e-3, 1.0 / 3, -1e-300};
+  written.transform.std = {1e-30, 1, 0.229};
   written.transform.interpolation = image::Interpolation::lanczos;
   written.transform.crop_mode = image::CropMode::border;
   const auto path = temporary("tiny.assay");

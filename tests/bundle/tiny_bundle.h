@@ -2,6 +2,7 @@
 /// A network small enough to damage exhaustively, and bundles taken apart and put together again
 /// with right checksums.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -20,15 +21,34 @@
 
 namespace assay::test {
 
-/// A path of this test's own below the temporary folder.
+/// This process's own folder, gone when it ends: test programs of several builds may run at once.
+class TemporaryFolder {
+ public:
+  TemporaryFolder()
+      : path_(std::filesystem::path(testing::TempDir()) / ("assay." + std::to_string(getpid()))) {
+    std::filesystem::remove_all(path_);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A path of this test's own.
 inline std::filesystem::path temporary(const std::string& name) {
+  static const TemporaryFolder root;
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   std::string folder = std::string(test->test_suite_name()) + "." + test->name();
   for (char& c : folder)
     if (c == '/') c = '_';
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / folder;
-  std::filesystem::create_directories(path);
-  return path / name;
+  std::filesystem::create_directories(root.path() / folder);
+  return root.path() / folder / name;
 }
 
 inline graph::ValueId add_constant(graph::Graph& graph, const std::string& name, graph::Dims dims,

@@ -147,13 +147,16 @@ TEST_F(Evaluate, TellsItsProgress) {
   EXPECT_THAT(seen, ElementsAre(8, 16, 20));
 }
 
-TEST_F(Evaluate, AnEmptySelectionAndABadBatchAreRefused) {
+TEST_F(Evaluate, AnEmptySelectionAndBadOptionsAreRefused) {
   EXPECT_EQ(test::outcome_of([&] { (void)run(list(3), {}, {.offset = 3}); }).kind,
             ErrorKind::bad_input);
   EvalOptions options;
   options.batch = 3;
   EXPECT_EQ(test::outcome_of([&] { (void)run(list(3), options); }).kind, ErrorKind::bad_input);
   options.batch = -1;
+  EXPECT_EQ(test::outcome_of([&] { (void)run(list(3), options); }).kind, ErrorKind::bad_input);
+  options.batch = 1;
+  options.threads = -1;
   EXPECT_EQ(test::outcome_of([&] { (void)run(list(3), options); }).kind, ErrorKind::bad_input);
 }
 
