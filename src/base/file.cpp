@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <string_view>
 #include <system_error>
@@ -89,13 +88,6 @@ Container read_whole(const std::filesystem::path& path, std::uint64_t limit) {
   return content;
 }
 
-/// Makes the rename itself durable. Not every file system can sync a folder: that is no error.
-void sync_folder(const std::filesystem::path& folder) {
-  const Descriptor descriptor(
-      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
-  if (descriptor.get() >= 0) ::fsync(descriptor.get());
-}
-
 }  // namespace
 
 MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
@@ -128,56 +120,6 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::uint64_
 
 std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
   return read_whole<std::string>(path, limit);
-}
-
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-  static std::atomic<unsigned> counter{0};
-  if (std::filesystem::is_directory(path_)) {
-    fail(ErrorKind::bad_input, "{}: is a folder, expected a file name to write", path_.string());
-  }
-  do {
-    temporary_ = path_;
-    temporary_ += fmt::format(".{}.{}.tmp", ::getpid(), counter.fetch_add(1));
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (descriptor_ < 0 && errno == EEXIST);
-  if (descriptor_ < 0) {
-    fail(ErrorKind::bad_input, "{}: cannot write: {}", path_.string(), reason(errno));
-  }
-}
-
-AtomicFile::~AtomicFile() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
-}
-
-void AtomicFile::write(std::span<const std::byte> bytes) {
-  if (descriptor_ < 0) {
-    fail(ErrorKind::internal, "{}: written to after commit", path_.string());
-  }
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(descriptor_, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) {
-      fail(ErrorKind::bad_input, "{}: cannot write: {}", path_.string(), reason(errno));
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-  }
-}
-
-void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-
-void AtomicFile::commit() {
-  if (descriptor_ < 0) fail(ErrorKind::internal, "{}: committed twice", path_.string());
-  if (::fsync(descriptor_) != 0) {
-    fail(ErrorKind::bad_input, "{}: cannot write to disk: {}", path_.string(), reason(errno));
-  }
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    fail(ErrorKind::bad_input, "{}: cannot rename the finished file: {}", path_.string(),
-         reason(errno));
-  }
-  ::close(std::exchange(descriptor_, -1));
-  sync_folder(path_.parent_path());
 }
 
 }  // namespace assay

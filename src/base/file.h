@@ -35,8 +35,11 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::uint64_
 /// The same as text; no encoding is checked.
 std::string read_text(const std::filesystem::path& path, std::uint64_t limit);
 
-/// Writes into a temporary file beside `path`; commit() syncs and renames it over `path`. Destroyed
-/// without commit() it removes the temporary: nothing half-written is ever seen under `path`.
+/// Writes into a nameless file in the folder of `path` (a named temporary where the file system has
+/// none); commit() syncs it and renames it over `path`, whose permissions stay. Destroyed without
+/// commit(), or with the process killed, it leaves nothing: nothing half-written is ever seen. A
+/// link is followed; a folder, device, pipe or socket is refused (bad_input). Implemented in
+/// atomic_file.cpp.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <string>
 
@@ -96,10 +98,50 @@ TEST_F(Files, AtomicFileWithoutCommitLeavesNothing) {
   {
     AtomicFile file(path("a"));
     file.write("half");
-    EXPECT_EQ(entries(), 2U);
+    EXPECT_EQ(read_text(path("a"), 100), "old");
   }
   EXPECT_EQ(read_text(path("a"), 100), "old");
   EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Files, AtomicFileLeavesNothingWhenItsProcessIsKilled) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    AtomicFile file(path("a"));
+    file.write("half");
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Files, AtomicFileRefusesWhatARenameWouldDestroy) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(kind_of([&] { AtomicFile file(path("pipe")); }), ErrorKind::bad_input);
+  EXPECT_TRUE(std::filesystem::is_fifo(path("pipe")));
+}
+
+TEST_F(Files, AtomicFileFollowsLinksAndKeepsPermissions) {
+  write("a", "old");
+  std::filesystem::permissions(path("a"), std::filesystem::perms::owner_read);
+  std::filesystem::create_symlink("a", path("link"));
+  AtomicFile file(path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(read_text(path("a"), 100), "new");
+  EXPECT_EQ(std::filesystem::status(path("a")).permissions(), std::filesystem::perms::owner_read);
+}
+
+TEST_F(Files, AtomicFileTakesTheLongestNameThereIs) {
+  const std::string longest(255, 'n');
+  AtomicFile file(path(longest));
+  file.write("x");
+  file.commit();
+  EXPECT_EQ(read_text(path(longest), 100), "x");
 }
 
 TEST_F(Files, TwoWritersOfOnePathDoNotMix) {
