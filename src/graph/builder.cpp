@@ -95,9 +95,10 @@ ValueId Builder::State::tensor(const std::string& name, Dims dims) {
 std::vector<std::string> Builder::State::unused() const {
   std::vector<std::string> names_left;
   for (const auto& [name, view] : weights.all()) {
-    const bool ignored = std::ranges::any_of(
-        ignored_suffixes, [&](const std::string& suffix) { return name.ends_with(suffix); });
-    if (!ignored && !constants.contains(name)) {
+    const auto ends_name = [&tensor = name](const std::string& suffix) {
+      return tensor.ends_with(suffix);
+    };
+    if (!std::ranges::any_of(ignored_suffixes, ends_name) && !constants.contains(name)) {
       names_left.push_back(fmt::format("{} {}", name, to_string(view.shape)));
     }
   }

@@ -78,6 +78,7 @@ void run_line(MicroArgs micro, const std::array<Micro, kMaxRows>& kernels, int m
 }
 
 void run_share(const PackedMatrix& b, const GemmArgs& args, const GemmShare& share) {
+  if (share.row_begin == share.row_end) return;  // more workers than rows
   MicroArgs micro;
   micro.a_row = args.a_row;
   micro.segments = args.segment_offsets;
