@@ -13,7 +13,8 @@ namespace {
 /// as half a unit.
 double cost(std::int64_t rows, std::int64_t panels, int row_parts, int panel_parts, double units) {
   const auto most = [](std::int64_t count, int parts) {
-    return static_cast<double>((count + parts - 1) / parts);
+    const std::int64_t rounded_up = (count + parts - 1) / parts;
+    return static_cast<double>(rounded_up);
   };
   const double my_rows = most(rows, row_parts);
   const double my_units = most(panels, panel_parts) * units;
