@@ -19,7 +19,7 @@ void run(const graph::Mean& op, const Call& call) {
     }
     call.scratch[static_cast<std::size_t>(target)] += x.numbers[i];
   }
-  const double count = static_cast<double>(x.numbers.size() / call.out.size());
+  const auto count = static_cast<double>(x.numbers.size()) / static_cast<double>(call.out.size());
   for (std::size_t i = 0; i < call.out.size(); ++i) {
     call.out[i] = static_cast<float>(call.scratch[i] / count);
   }
