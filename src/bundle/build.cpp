@@ -2,9 +2,10 @@
 #include "assay/assay.h"
 #include "base/error.h"
 #include "bundle/bundle.h"
-#include "bundle/transform_limits.h"
+#include "bundle/finite.h"
 #include "families/families.h"
 #include "graph/passes.h"
+#include "image/limits.h"
 
 namespace assay::bundle {
 namespace {
@@ -34,9 +35,9 @@ image::Transform transform_for(const checkpoint::ModelConfig& config, const Buil
   const std::int64_t height = options.input_height;
   const std::int64_t width = options.input_width;
   if (height != 0 || width != 0) {
-    if (height < 1 || width < 1 || height > kMaxInputSide || width > kMaxInputSide)
+    if (height < 1 || width < 1 || height > image::kMaxInputSide || width > image::kMaxInputSide)
       fail(ErrorKind::bad_input, "input size {} x {}: expected two numbers in 1 ... {}", height,
-           width, kMaxInputSide);
+           width, image::kMaxInputSide);
     const bool same = height == transform.input_height && width == transform.input_width;
     if (config.fixed_input_size && !same)
       fail(ErrorKind::unsupported,
@@ -46,7 +47,7 @@ image::Transform transform_for(const checkpoint::ModelConfig& config, const Buil
     transform.input_height = static_cast<int>(height);
     transform.input_width = static_cast<int>(width);
   }
-  if (const std::string problem = problem_of(transform); !problem.empty())
+  if (const std::string problem = image::problem_of(transform); !problem.empty())
     fail(ErrorKind::bad_input, "{}: {}", config.architecture, problem);
   return transform;
 }
@@ -65,6 +66,33 @@ std::string family_of(const std::string& architecture) {
   fail(ErrorKind::internal, "{} was built, but no family names it", architecture);
 }
 
+/// Where the weights came from: the file, or the index of its shards, as a path.
+std::string weights_of(const checkpoint::Checkpoint& checkpoint) {
+  constexpr std::size_t kWeights = 1;  // behind config.json
+  const bool known = checkpoint.files.size() > kWeights;
+  return (known ? checkpoint.folder / checkpoint.files[kWeights].name : checkpoint.folder).string();
+}
+
+/// Calls `step`; what it throws gets `file` in front.
+template <typename Step>
+auto naming(const std::string& file, const Step& step) {
+  try {
+    return step();
+  } catch (const Error& error) {
+    fail(error.kind(), "{}: {}", file, error.what());
+  }
+}
+
+/// The network as the checkpoint has it, every weight finite.
+graph::Graph network(const checkpoint::Checkpoint& checkpoint, const image::Transform& transform) {
+  graph::Graph graph = naming(checkpoint.folder.string(), [&] {
+    return families::build(
+        {checkpoint.config, checkpoint.weights, transform.input_height, transform.input_width});
+  });
+  naming(weights_of(checkpoint), [&] { check_stored(graph); });
+  return graph;
+}
+
 }  // namespace
 
 Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& options) {
@@ -72,10 +100,10 @@ Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& optio
   const checkpoint::ModelConfig& config = checkpoint.config;
   Bundle bundle;
   bundle.transform = transform_for(config, options);
-  graph::Graph graph = families::build(
-      {config, checkpoint.weights, bundle.transform.input_height, bundle.transform.input_width});
+  graph::Graph graph = network(checkpoint, bundle.transform);
   graph::optimize(graph, options.optimization_level);
   store_as_f32(graph);
+  naming(weights_of(checkpoint), [&] { check_folded(graph); });
   graph::verify(graph);
   bundle.graph = std::make_shared<const graph::Graph>(std::move(graph));
   bundle.labels = config.labels;

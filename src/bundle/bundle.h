@@ -51,7 +51,7 @@ struct BuildOptions {
 /// Checkpoint → family → graph → passes → Bundle. Deterministic. At fp32 every constant is F32.
 /// Throws unsupported for a precision or optimization level that does not exist (yet) and for an
 /// input size other than the configuration's where that is fixed, bad_input for a batch or size out
-/// of range; otherwise as its parts do.
+/// of range and for weights that are not finite, stored or merged; otherwise as its parts do.
 Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& options);
 
 /// Writes `bundle`; the same bundle gives the same bytes. Throws bad_input where the file can't be

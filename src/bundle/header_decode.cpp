@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "bundle/fields.h"
 #include "bundle/header.h"
-#include "bundle/transform_limits.h"
 #include "graph/serialize.h"
+#include "image/limits.h"
 
 namespace assay::bundle {
 namespace {
@@ -48,14 +48,15 @@ auto named(Fields& fields, const char* key, const Lookup& lookup) {
 
 image::Transform decode_transform(Fields fields) {
   image::Transform transform;
-  transform.input_height = static_cast<int>(fields.integer("input_height", 1, kMaxInputSide));
-  transform.input_width = static_cast<int>(fields.integer("input_width", 1, kMaxInputSide));
+  transform.input_height =
+      static_cast<int>(fields.integer("input_height", 1, image::kMaxInputSide));
+  transform.input_width = static_cast<int>(fields.integer("input_width", 1, image::kMaxInputSide));
   transform.interpolation = named(fields, "interpolation", image::interpolation_from_name);
   transform.crop_mode = named(fields, "crop_mode", image::crop_mode_from_name);
   transform.crop_pct = fields.number("crop_pct");
   transform.mean = fields.triple("mean");
   transform.std = fields.triple("std");
-  if (const std::string problem = problem_of(transform); !problem.empty())
+  if (const std::string problem = image::problem_of(transform); !problem.empty())
     fail(ErrorKind::corrupt, "header.preprocessing: {}", problem);
   fields.finish();
   return transform;

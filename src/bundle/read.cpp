@@ -1,11 +1,11 @@
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "bundle/finite.h"
 #include "bundle/reader.h"
 
 namespace assay::bundle {
@@ -15,11 +15,9 @@ std::string check_finite(const Bundle& bundle) {
   std::uint64_t numbers = 0;
   for (const graph::Value& value : bundle.graph->values) {
     if (!value.constant) continue;
-    for (const float number : graph::to_f32(*value.constant)) {
-      ++numbers;
-      if (!std::isfinite(number))
-        fail(ErrorKind::corrupt, "constant {}: a weight is {}", value.name, number);
-    }
+    if (const auto found = first_nonfinite(*value.constant))
+      fail(ErrorKind::corrupt, "constant {}: a weight is {}", value.name, *found);
+    numbers += static_cast<std::uint64_t>(graph::elements(value.dims));
   }
   return fmt::format("{} numbers", numbers);
 }

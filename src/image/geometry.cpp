@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "image/limits.h"
 
 namespace assay::image {
 namespace {
 
-constexpr int kLargestInput = 65'535;
 /// PIL holds no image with a longer side: four bytes a pixel must fit a 31-bit row.
 constexpr std::int64_t kLongestSide = 0x7fff'ffff / 4 - 1;
 
@@ -45,7 +45,6 @@ void resize_keeping_ratio(int width, int height, double target_width, double tar
 }
 
 std::uint8_t fill_of(double mean) {
-  if (!std::isfinite(mean)) fail(ErrorKind::bad_input, "the mean {} is not a number", mean);
   return static_cast<std::uint8_t>(std::clamp(std::nearbyint(255.0 * mean), 0.0, 255.0));
 }
 
@@ -53,13 +52,8 @@ void check(int width, int height, const Transform& transform) {
   if (width < 1 || height < 1) {
     fail(ErrorKind::bad_input, "an image of {} × {} pixels cannot be resized", width, height);
   }
-  const auto in_range = [](int side) { return side >= 1 && side <= kLargestInput; };
-  if (!in_range(transform.input_width) || !in_range(transform.input_height)) {
-    fail(ErrorKind::bad_input, "an input size of {} × {} is not within 1 to {}",
-         transform.input_height, transform.input_width, kLargestInput);
-  }
-  if (!(transform.crop_pct >= 1e-3 && transform.crop_pct <= 1e3)) {
-    fail(ErrorKind::bad_input, "a crop_pct of {} is not within 0.001 to 1000", transform.crop_pct);
+  if (const std::string problem = problem_of(transform); !problem.empty()) {
+    fail(ErrorKind::bad_input, "{}", problem);
   }
 }
 

@@ -17,8 +17,8 @@ struct Placement {
 
 /// Sources: timm/data/transforms_factory.py (transforms_imagenet_eval), timm/data/transforms.py
 /// (ResizeKeepRatio, CenterCropOrPad), torchvision's Resize and CenterCrop.
-/// Throws bad_input for sizes below 1 or above 65,535, a crop_pct that is not above zero, and a
-/// resized image without pixels or longer than PIL allows.
+/// Throws bad_input for an image size below 1, a transform that problem_of() refuses, and a resized
+/// image without pixels or longer than PIL allows.
 Placement place(int width, int height, const Transform& transform);
 
 }  // namespace assay::image

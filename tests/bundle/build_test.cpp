@@ -1,6 +1,8 @@
 // From a checkpoint to a bundle: what is refused, and what comes out.
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "assay/assay.h"
 #include "bundle/tiny_bundle.h"
 #include "checkpoint/checkpoint.h"
@@ -19,13 +21,17 @@ const checkpoint::Checkpoint& example(const std::string& name) {
   return found->second;
 }
 
-test::Outcome build_outcome(const std::string& name, const bundle::BuildOptions& options) {
+test::Outcome outcome_of(const std::function<void()>& body) {
   try {
-    (void)bundle::build(example(name), options);
+    body();
     return {};
   } catch (const Error& error) {
     return {error.kind(), error.what()};
   }
+}
+
+test::Outcome build_outcome(const std::string& name, const bundle::BuildOptions& options) {
+  return outcome_of([&] { (void)bundle::build(example(name), options); });
 }
 
 TEST(Build, GivesTheSameBytesTwice) {
@@ -122,6 +128,67 @@ TEST(Build, RefusesHalfAnInputSize) {
   EXPECT_EQ(build_outcome("mobilevit_xxs", options).kind, ErrorKind::bad_input);
   options.input_width = std::int64_t{1} << 40;
   EXPECT_EQ(build_outcome("mobilevit_xxs", options).kind, ErrorKind::bad_input);
+}
+
+/// What a build says where every number of `tensor` is `number`.
+test::Outcome outcome_with(const std::string& tensor, float number, int level = 1) {
+  checkpoint::Checkpoint changed = example("mobilevit_xxs");
+  checkpoint::Weights weights;
+  for (const auto& [name, view] : changed.weights.all()) {
+    checkpoint::TensorView copy = view;
+    if (name == tensor) {
+      const auto numbers = std::make_shared<std::vector<float>>(view.elements(), number);
+      copy.dtype = DType::f32;
+      copy.bytes = std::as_bytes(std::span(*numbers));
+      copy.owner = numbers;
+    }
+    weights.add(std::move(copy));
+  }
+  changed.weights = std::move(weights);
+  bundle::BuildOptions options;
+  options.optimization_level = level;
+  return outcome_of([&] { (void)bundle::build(changed, options); });
+}
+
+TEST(Build, RefusesWeightsThatAreNotFinite) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const int level : {0, 1}) {
+    for (const auto& [tensor, number] :
+         {std::pair("head.fc.bias", kNan), std::pair("stem.conv.weight", kInfinity),
+          std::pair("stem.bn.running_var", -2.0F)}) {
+      const auto outcome = outcome_with(tensor, number, level);
+      EXPECT_EQ(outcome.kind, ErrorKind::bad_input) << tensor << " at level " << level;
+      EXPECT_THAT(outcome.message, testing::HasSubstr("model.safetensors: "));
+      EXPECT_THAT(outcome.message, testing::HasSubstr(tensor));
+    }
+  }
+  EXPECT_EQ(outcome_with("stem.bn.running_var", 0).kind, std::nullopt);
+}
+
+TEST(Build, RefusesWeightsThatOverflowWhenMerged) {
+  const auto outcome = outcome_with("stem.bn.weight", 3e38F);
+  EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+  EXPECT_THAT(outcome.message, testing::HasSubstr("layer 'stem.conv'"));
+  EXPECT_EQ(outcome_with("stem.bn.weight", 3e38F, 0).kind, std::nullopt);
+}
+
+TEST(Build, NamesTheCheckpointWhoseTensorsDoNotFit) {
+  checkpoint::Checkpoint changed = example("mobilevit_xxs");
+  changed.weights = {};
+  const auto outcome = outcome_of([&] { (void)bundle::build(changed, {}); });
+  EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+  EXPECT_THAT(outcome.message,
+              testing::StartsWith(changed.folder.string() + ": the checkpoint's tensors"));
+}
+
+TEST(Build, NamesTheCheckpointWhoseArchitectureIsUnknown) {
+  checkpoint::Checkpoint changed = example("mobilevit_xxs");
+  changed.config.architecture = "resnet50";
+  const auto outcome = outcome_of([&] { (void)bundle::build(changed, {}); });
+  EXPECT_EQ(outcome.kind, ErrorKind::unsupported);
+  EXPECT_THAT(outcome.message,
+              testing::StartsWith(changed.folder.string() + ": the architecture 'resnet50'"));
 }
 
 }  // namespace

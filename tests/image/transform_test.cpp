@@ -4,6 +4,7 @@
 
 #include "assay/error.h"
 #include "golden.h"
+#include "image/limits.h"
 
 namespace assay::image {
 namespace {
@@ -103,6 +104,23 @@ TEST(Transform, RefusesWhatIsOutOfRange) {
   EXPECT_THROW(resize_and_crop(wrong, transform, workspace, out), Error);
   wrong.stride = 16;
   EXPECT_THROW(resize_and_crop(wrong, transform, workspace, out), Error);
+}
+
+TEST(Transform, HasOneSetOfBounds) {
+  EXPECT_EQ(problem_of({}), "");
+  EXPECT_EQ(problem_of({.input_height = kMaxInputSide, .input_width = 1, .crop_pct = 0.01}), "");
+  EXPECT_EQ(problem_of({.crop_pct = 100}), "");
+  const auto refused = [](const Transform& transform, const char* part) {
+    EXPECT_THAT(problem_of(transform), testing::HasSubstr(part));
+    EXPECT_THROW(resize_and_crop(noise(5, 5), transform), Error);
+  };
+  refused({.input_height = kMaxInputSide + 1}, "the input size is 4097 × 224");
+  refused({.input_width = 0}, "the input size is 224 × 0");
+  refused({.crop_pct = 0.0099}, "crop_pct is 0.0099");
+  refused({.crop_pct = 100.5}, "crop_pct is 100.5");
+  refused({.std = {1, 1e-40, 1}}, "channel 1");
+  refused({.std = {1, 1, -1}}, "channel 2");
+  refused({.mean = {1e39, 0, 0}}, "channel 0");
 }
 
 TEST(Names, RoundTripAndListWhatThereIs) {
