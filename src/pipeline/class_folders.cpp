@@ -104,13 +104,17 @@ void add_images(const fs::path& root, const std::string& name, int label,
                 std::vector<File>& files) {
   const auto follow = fs::directory_options::follow_directory_symlink;
   const std::size_t first = files.size();
-  for (auto entry = fs::recursive_directory_iterator(root / name, follow);
-       entry != fs::recursive_directory_iterator(); ++entry) {
+  auto entry = fs::recursive_directory_iterator(root / name, follow);
+  while (entry != fs::recursive_directory_iterator()) {
     if (entry.depth() > 32)
       fail(ErrorKind::bad_input, "{}: folders nest more than 32 deep (a link to a parent?)",
            entry->path().string());
     if (entry->is_regular_file() && has_image_extension(entry->path()))
       files.push_back({entry->path(), entry->path().lexically_relative(root).string(), label});
+    const fs::path last = entry->path();  // operator++ would not say what it failed to enter
+    std::error_code error;
+    entry.increment(error);
+    if (error) fail(ErrorKind::bad_input, "{}: {}", last.string(), error.message());
   }
   if (files.size() == first)
     fail(ErrorKind::bad_input, "{}: no image (.jpg, .jpeg, .png, .webp) in this class folder",

@@ -49,8 +49,9 @@ Classification classify_bytes(const Classifier& classifier, std::span<const std:
                               std::string_view what, int top_k) {
   check_top_k(top_k);
   const Classifier::State& state = classifier.state();
+  const image::Transform& transform = state.bundle.transform;
   const image::Image decoded = image::decode(bytes, what, state.decode);
-  return answer(classifier, image::resize_and_crop(decoded, state.bundle.transform), top_k);
+  return answer(classifier, pipeline::resize_and_crop(decoded, what, transform), top_k);
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ class Parser {
       do row.fields.push_back(field());
       while (take(','));
       end_line();
-      if (row.fields.size() > 1 || !row.fields[0].empty()) rows.push_back(std::move(row));
+      const bool blank =
+          row.fields.size() == 1 && row.fields[0].find_first_not_of(" \t") == std::string::npos;
+      if (!blank) rows.push_back(std::move(row));
     }
     return rows;
   }

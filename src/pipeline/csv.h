@@ -13,7 +13,7 @@ struct CsvRow {
 };
 
 /// Parses `text`: fields may be quoted, a quote inside is doubled, lines end with LF or CRLF, a
-/// byte order mark and empty lines are passed over. `what` names the file in messages. Throws
+/// byte order mark and lines of blanks are passed over. `what` names the file in messages. Throws
 /// bad_input with the line for an unfinished or misplaced quote.
 std::vector<CsvRow> parse_csv(std::string_view text, std::string_view what);
 

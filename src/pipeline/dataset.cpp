@@ -19,8 +19,8 @@ constexpr std::uint64_t kMaxImageFile = std::uint64_t{1} << 30;
 /// A source, of which some samples are selected.
 class SelectedDataset : public Dataset {
  public:
-  SelectedDataset(std::unique_ptr<Source> source, const Selection& selection)
-      : source_(std::move(source)), selection_(selection) {}
+  SelectedDataset(std::string path, std::unique_ptr<Source> source, const Selection& selection)
+      : path_(std::move(path)), source_(std::move(source)), selection_(selection) {}
 
   [[nodiscard]] std::optional<std::uint64_t> size() const override {
     const auto all = source_->size();
@@ -30,25 +30,43 @@ class SelectedDataset : public Dataset {
     return selection_.limit == 0 ? selected : std::min(selected, selection_.limit);
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> full_size() const override { return source_->size(); }
+  [[nodiscard]] std::optional<std::uint64_t> full_size() const override {
+    return ended_ ? position_ : source_->size();
+  }
+
+  [[nodiscard]] std::string description() const override {
+    const std::string limit =
+        selection_.limit == 0 ? "no limit" : fmt::format("limit {}", selection_.limit);
+    const auto images = full_size();
+    return fmt::format("{} ({} images; offset {}, stride {}, {})", path_,
+                       images ? std::to_string(*images) : "some", selection_.offset,
+                       selection_.stride, limit);
+  }
 
   std::optional<Sample> next() override {
     if (selection_.limit != 0 && given_ == selection_.limit) return std::nullopt;
     std::uint64_t passed = given_ == 0 ? selection_.offset : selection_.stride - 1;
     for (; passed > 0; --passed, ++position_)
-      if (!source_->skip()) return std::nullopt;
+      if (!source_->skip()) return end();
     std::optional<Sample> sample = source_->next();
-    if (!sample) return std::nullopt;
+    if (!sample) return end();
     sample->index = position_++;
     ++given_;
     return sample;
   }
 
  private:
+  std::nullopt_t end() {
+    ended_ = true;
+    return std::nullopt;
+  }
+
+  std::string path_;
   std::unique_ptr<Source> source_;
   Selection selection_;
   std::uint64_t position_ = 0;
   std::uint64_t given_ = 0;
+  bool ended_ = false;  ///< position_ is the number of samples there are
 };
 
 std::unique_ptr<Source> open_folder(const fs::path& folder, const LabelNames& labels,
@@ -85,10 +103,11 @@ std::unique_ptr<Dataset> open_dataset(const std::string& path, std::span<const s
                                       const DatasetOptions& options) {
   if (options.selection.stride == 0) fail(ErrorKind::bad_input, "stride 0: expected 1 or more");
   try {
-    return std::make_unique<SelectedDataset>(open_source(path, LabelNames(labels), options),
+    return std::make_unique<SelectedDataset>(path, open_source(path, LabelNames(labels), options),
                                              options.selection);
   } catch (const fs::filesystem_error& error) {
-    fail(ErrorKind::bad_input, "{}: {}", path, error.code().message());
+    const std::string where = error.path1().empty() ? path : error.path1().string();
+    fail(ErrorKind::bad_input, "{}: {}", where, error.code().message());
   }
 }
 

@@ -52,8 +52,11 @@ class Dataset {
   virtual ~Dataset() = default;
   /// Samples that next() will give in all, where that is known without reading everything.
   [[nodiscard]] virtual std::optional<std::uint64_t> size() const = 0;
-  /// Samples of the full dataset, selected or not, where known.
+  /// Samples of the full dataset, selected or not, where known: at the latest once next() has come
+  /// to the data's end.
   [[nodiscard]] virtual std::optional<std::uint64_t> full_size() const = 0;
+  /// The path and what is selected of it, for messages.
+  [[nodiscard]] virtual std::string description() const = 0;
   /// The next selected sample, or nothing at the end. Throws bad_input or corrupt, naming file and
   /// entry, where the dataset itself is broken; an image that can't be decoded is load()'s to find.
   virtual std::optional<Sample> next() = 0;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/thread_pool.h"
 #include "pipeline/classifier.h"
+#include "pipeline/preprocess.h"
 #include "pipeline/reference_logits.h"
 #include "pipeline/score.h"
 
@@ -59,7 +60,10 @@ class Evaluation {
       done += samples_.size();
       if (options_.progress) options_.progress(done, dataset_.size());
     }
-    if (done == 0) fail(ErrorKind::bad_input, "the dataset, or what was selected of it, is empty");
+    if (done == 0)
+      fail(ErrorKind::bad_input, "{}: nothing is selected to evaluate", dataset_.description());
+    // Shards say how many images they hold only at their end.
+    if (reference_) reference_->check_size(dataset_.full_size());
     score_.report(report_, reference_.has_value());
     return std::move(report_);
   }
@@ -107,7 +111,8 @@ class Evaluation {
   void prepare_one(std::size_t i) {
     const image::Transform& transform = classifier_.state().bundle.transform;
     const image::DecodeOptions decode{.apply_exif_rotation = options_.exif_rotate};
-    const image::Image resized = image::resize_and_crop(load(samples_[i], decode), transform);
+    const image::Image resized =
+        resize_and_crop(load(samples_[i], decode), samples_[i].name, transform);
     std::ranges::copy(resized.pixels, rgb_.begin() + static_cast<std::ptrdiff_t>(i * image_bytes_));
   }
 

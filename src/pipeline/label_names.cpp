@@ -1,6 +1,7 @@
 #include "pipeline/label_names.h"
 
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -70,6 +71,10 @@ int LabelNames::parse(std::string_view text, std::string_view where) const {
 }
 
 int LabelNames::parse_json(const Json& label, std::string_view where) const {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (label.is_number_unsigned() && label.get<std::uint64_t>() > kMost)
+    fail(ErrorKind::bad_input, "{}: label {}, but the classifier has the classes 0 ... {}", where,
+         label.get<std::uint64_t>(), size_ - 1);
   if (label.is_number_integer()) return check(label.get<std::int64_t>(), where);
   if (label.is_string()) return parse(std::string_view(label.get_ref<const std::string&>()), where);
   fail(ErrorKind::bad_input, "{}: \"label\" is {}, expected a whole number or a name", where,

@@ -49,6 +49,13 @@ struct Columns {
   bool header = false;
 };
 
+/// A system's paths end at a NUL, so one inside would name another file than it shows.
+void check_path(std::string_view path, std::string_view where) {
+  if (path.empty()) fail(ErrorKind::bad_input, "{}: the path is empty", where);
+  if (path.find('\0') != std::string_view::npos)
+    fail(ErrorKind::bad_input, "{}: the path holds a NUL character", where);
+}
+
 Columns find_columns(const CsvRow& first, bool require_labels, const std::string& what) {
   Columns columns;
   columns.count = first.fields.size();
@@ -90,7 +97,7 @@ std::vector<Entry> read_csv(const std::string& text, const std::string& what,
       fail(ErrorKind::bad_input, "{}: {} columns, expected {}", where, row.fields.size(),
            columns.count);
     Entry entry{row.fields[columns.path], std::nullopt};
-    if (entry.path.empty()) fail(ErrorKind::bad_input, "{}: the path is empty", where);
+    check_path(entry.path, where);
     if (columns.label) entry.label = labels.parse(row.fields[*columns.label], where);
     entries.push_back(std::move(entry));
   }
@@ -116,11 +123,11 @@ std::vector<Entry> read_jsonl(std::string_view text, const std::string& what,
     if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const std::string where = fmt::format("{}, line {}", what, line);
     const Json object = parse_json(row, where);
-    if (!object.is_object() || !object.contains("path") || !object["path"].is_string() ||
-        object["path"].get_ref<const std::string&>().empty())
+    if (!object.is_object() || !object.contains("path") || !object["path"].is_string())
       fail(ErrorKind::bad_input, "{}: expected an object with a string \"path\"", where);
-    entries.push_back(
-        {object["path"].get<std::string>(), json_label(object, labels, require_labels, where)});
+    const auto path = object["path"].get<std::string>();
+    check_path(path, where);
+    entries.push_back({path, json_label(object, labels, require_labels, where)});
   }
   return entries;
 }

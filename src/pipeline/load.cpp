@@ -39,9 +39,9 @@ void check_memory(const backend::Plan& plan, int max_batch) {
   const std::uint64_t memory = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   if (memory != 0 && plan.arena_bytes() > memory)
     fail(ErrorKind::out_of_memory,
-         "a session at batch {} needs {} MiB of activations, the machine has {} MiB: load with a "
-         "smaller batch",
-         max_batch, plan.arena_bytes() >> 20, memory >> 20);
+         "a session at batch {} needs {} MiB of activations, the machine has {} MiB: {}", max_batch,
+         plan.arena_bytes() >> 20, memory >> 20,
+         max_batch > 1 ? "load with a smaller batch" : "the bundle does not fit this machine");
 }
 
 /// Concurrent calls that make sense: as many as the cores can serve at so many threads each, and

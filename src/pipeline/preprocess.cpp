@@ -29,7 +29,7 @@ Preprocessed preprocess(std::span<const std::byte> file, std::string_view what,
   result.stage = stage;
   result.image = image::decode(file, what, options);
   if (stage == Stage::decoded) return result;
-  result.image = image::resize_and_crop(result.image, transform);
+  result.image = resize_and_crop(result.image, what, transform);
   if (stage == Stage::resized) return result;
   std::vector<float> hwc(result.image.pixels.size());
   image::normalize_hwc(result.image, transform, hwc);
@@ -37,6 +37,15 @@ Preprocessed preprocess(std::span<const std::byte> file, std::string_view what,
   hwc_to_chw(hwc, result.tensor, hwc.size() / 3);
   result.image.pixels.clear();
   return result;
+}
+
+image::Image resize_and_crop(const image::Image& image, std::string_view what,
+                             const image::Transform& transform) {
+  try {
+    return image::resize_and_crop(image, transform);
+  } catch (const Error& error) {
+    fail(error.kind(), "{}: {}", what, error.what());
+  }
 }
 
 void hwc_to_chw(std::span<const float> hwc, std::span<float> chw, std::size_t pixels) {

@@ -30,6 +30,11 @@ Preprocessed preprocess(std::span<const std::byte> file, std::string_view what,
                         const image::Transform& transform, const image::DecodeOptions& options,
                         Stage stage);
 
+/// Resized and cropped to what the network takes. Throws as image::resize_and_crop, with `what` in
+/// front.
+image::Image resize_and_crop(const image::Image& image, std::string_view what,
+                             const image::Transform& transform);
+
 /// [H, W, 3] to [3, H, W], and back; both spans hold `pixels` × 3 numbers.
 void hwc_to_chw(std::span<const float> hwc, std::span<float> chw, std::size_t pixels);
 void chw_to_hwc(std::span<const float> chw, std::span<float> hwc, std::size_t pixels);

@@ -1,5 +1,6 @@
 // What all kinds of dataset share: which kind a path is, and what is selected of it.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <limits>
 
@@ -10,6 +11,38 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+/// Leaves an administrator's rights aside, which no folder's permissions bind.
+class Unprivileged {
+ public:
+  Unprivileged() : user_(geteuid()) {
+    if (user_ == 0) {
+      EXPECT_EQ(seteuid(65'534), 0);
+    }
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+  ~Unprivileged() { EXPECT_EQ(seteuid(user_), 0); }
+
+ private:
+  uid_t user_;
+};
+
+TEST(Dataset, AnUnreadableFolderIsNamedItself) {
+  const auto image = test::put("data/red/a.png", test::red_png());
+  const auto data = image.parent_path().parent_path();
+  test::put("data/red/more/deep/b.png", test::red_png());
+  for (const auto& locked : {data / "red" / "more" / "deep", data / "red"}) {
+    std::filesystem::permissions(locked, std::filesystem::perms::none);
+    {
+      const Unprivileged user;
+      const auto outcome = test::dataset_outcome(data);
+      EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+      EXPECT_THAT(outcome.message, testing::StartsWith(locked.string() + ": Permission denied"));
+    }
+    std::filesystem::permissions(locked, std::filesystem::perms::owner_all);
+  }
+}
 
 std::vector<std::uint64_t> selected(const pipeline::Selection& selection) {
   const auto list = test::put("list.csv", test::to_bytes("a,0\nb,0\nc,0\nd,0\ne,0\nf,0\ng,0\n"));

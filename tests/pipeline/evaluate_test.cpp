@@ -115,10 +115,45 @@ TEST_F(Evaluate, AReferenceThatDoesNotFitIsRefused) {
     return outcome.message;
   };
   EXPECT_THAT(message(reference(7, 0)), HasSubstr("7 rows, but the dataset has 6"));
-  EXPECT_THAT(message(reference(6, 0, 2)), HasSubstr("[images, 3]"));
+  EXPECT_THAT(message(reference(6, 0, 2)),
+              testing::AllOf(HasSubstr("is [9, 2]"), HasSubstr("[images, 3]")));
   EXPECT_THAT(message(reference(6, 0, 3, {0, 1, 2, 0, 2, 1})),
               HasSubstr("image 5 has the label 1"));
-  EXPECT_THAT(message(reference(6, 0, 3, {0, 1})), HasSubstr("\"labels\" must be"));
+  EXPECT_THAT(message(reference(6, 0, 3, {0, 1})),
+              HasSubstr("\"labels\" is I64 [2], but must be I64 [6]"));
+}
+
+TEST_F(Evaluate, AReferenceOfWholeNumbersIsRefusedByName) {
+  const auto path = test::temporary("whole.safetensors");
+  const std::vector<std::int64_t> numbers(18);
+  checkpoint::Weights weights;
+  weights.add({"logits", DType::i64, {6, 3}, std::as_bytes(std::span(numbers)), nullptr});
+  checkpoint::write_safetensors(path, weights);
+  EvalOptions options;
+  options.reference = path;
+  const auto outcome = test::outcome_of([&] { (void)run(list(6), options); });
+  EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+  EXPECT_THAT(outcome.message, HasSubstr(path.string() + ": \"logits\" is I64"));
+}
+
+TEST_F(Evaluate, AReferenceLongerThanShardsIsRefusedAtTheirEnd) {
+  std::vector<test::TarEntry> entries;
+  for (int i = 0; i < 6; ++i) {
+    entries.push_back({fmt::format("{}.png", i), test::red_png()});
+    entries.push_back({fmt::format("{}.cls", i), test::to_bytes("0")});
+  }
+  const auto shard = test::put("x.tar", test::tar(entries)).string();
+  EvalOptions options;
+  options.reference = reference(6, -1);
+  EXPECT_EQ(run(shard, options).images, 6u);
+  EXPECT_EQ(run(shard, options, {.stride = 4}).images, 2u);
+  options.reference = reference(9, -1);
+  for (const std::uint64_t stride : {1, 4}) {
+    const auto outcome = test::outcome_of([&] { (void)run(shard, options, {.stride = stride}); });
+    EXPECT_EQ(outcome.kind, ErrorKind::bad_input) << stride;
+    EXPECT_THAT(outcome.message, HasSubstr("9 rows, but the dataset has 6"));
+  }
+  EXPECT_EQ(run(shard, options, {.limit = 2}).images, 2u);  // not read to its end
 }
 
 TEST_F(Evaluate, ImagesThatFailAreListedAndTheRestGoesOn) {
@@ -148,8 +183,9 @@ TEST_F(Evaluate, TellsItsProgress) {
 }
 
 TEST_F(Evaluate, AnEmptySelectionAndBadOptionsAreRefused) {
-  EXPECT_EQ(test::outcome_of([&] { (void)run(list(3), {}, {.offset = 3}); }).kind,
-            ErrorKind::bad_input);
+  const auto empty = test::outcome_of([&] { (void)run(list(3), {}, {.offset = 3}); });
+  EXPECT_EQ(empty.kind, ErrorKind::bad_input);
+  EXPECT_THAT(empty.message, HasSubstr("list.csv (3 images; offset 3, stride 1, no limit)"));
   EvalOptions options;
   options.batch = 3;
   EXPECT_EQ(test::outcome_of([&] { (void)run(list(3), options); }).kind, ErrorKind::bad_input);

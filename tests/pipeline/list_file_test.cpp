@@ -76,6 +76,32 @@ TEST(List, BrokenLinesAreNamed) {
   }
 }
 
+TEST(List, ANulInAPathIsRefused) {
+  using namespace std::string_literals;
+  for (const auto& [extension, text] :
+       {std::pair("csv"s, "a.png,1\nb.png\0.jpg,1\n"s),
+        std::pair("jsonl"s, "\n{\"path\":\"b.png\\u0000.jpg\",\"label\":1}"s)}) {
+    const auto outcome = test::dataset_outcome(list("list." + extension, text));
+    EXPECT_EQ(outcome.kind, ErrorKind::bad_input) << extension;
+    EXPECT_THAT(outcome.message, HasSubstr("line 2: the path holds a NUL")) << extension;
+  }
+}
+
+TEST(List, LinesOfBlanksArePassedOver) {
+  EXPECT_THAT(test::labels_of(test::samples_of(list("list.csv", " \t\r\na.png,1\n  \n"))),
+              ElementsAre(1));
+  EXPECT_THAT(test::labels_of(test::samples_of(
+                  list("list.jsonl", " \t\r\n{\"path\":\"a.png\",\"label\":1}\n  \n"))),
+              ElementsAre(1));
+}
+
+TEST(List, ALabelBeyondEveryIntegerIsShownAsItStands) {
+  const auto outcome = test::dataset_outcome(
+      list("list.jsonl", "{\"path\":\"a.png\",\"label\":18446744073709551615}"));
+  EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+  EXPECT_THAT(outcome.message, HasSubstr("label 18446744073709551615,"));
+}
+
 TEST(List, NoLabelsAtAllIsRefusedUnlessAllowed) {
   for (const char* text : {"a.png\n", "path\na.png\n"}) {
     const auto path = list("list.csv", text);

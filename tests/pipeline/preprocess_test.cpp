@@ -32,6 +32,12 @@ TEST(Preprocess, GivesEachStage) {
   EXPECT_EQ(tensor.tensor[35], 0.5F);
 }
 
+TEST(Preprocess, AnImageThatCannotBeResizedIsNamed) {
+  const auto outcome = test::outcome_of([] { (void)resize_and_crop({}, "y.png", {}); });
+  EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+  EXPECT_THAT(outcome.message, testing::StartsWith("y.png: "));
+}
+
 TEST(Preprocess, StagesHaveNames) {
   for (const Stage stage : {Stage::decoded, Stage::resized, Stage::tensor})
     EXPECT_EQ(stage_from_name(name(stage)), stage);
