@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/cpu/arena.h"
 #include "backend/cpu/inverted_residual.h"
 #include "backend/cpu/kernels/normalize.h"
 #include "backend/cpu/margin.h"
@@ -62,16 +61,17 @@ void Lowering::lower_input() {
   Step& step = add_step(
       node, "normalize", {place},
       [place, normalization = options_.normalization](const RunContext& context, Worker worker) {
-        const std::int64_t length = place.line_rows * place.width;
-        const Range lines = share(place.lines(), worker);
-        for (std::int64_t line = lines.begin; line < lines.end; ++line) {
-          float* const to = context.write(place) + line * place.line_stride;
+        const Range rows = share(place.rows, worker);
+        for (std::int64_t row = rows.begin; row < rows.end;) {
+          const std::int64_t run = std::min(place.run_from(row), rows.end - row);
+          const std::int64_t first = row * place.width;
+          float* const to = context.write(place) + place.offset_of(row);
           if (context.rgb != nullptr) {
-            normalize_rgb(context.rgb + line * length, to, place.line_rows, normalization.mean,
-                          normalization.std);
+            normalize_rgb(context.rgb + first, to, run, normalization.mean, normalization.std);
           } else {
-            std::copy_n(context.tensor + line * length, length, to);
+            std::copy_n(context.tensor + first, run * place.width, to);
           }
+          row += run;
         }
       });
   step.info.operation = "input";
@@ -153,35 +153,6 @@ Place Lowering::new_image_place(const graph::Dims& dims, std::array<std::int64_t
   return place;
 }
 
-bool Lowering::dies_here(int block) const {
-  for (graph::ValueId value = 0; value < program_.places.size(); ++value) {
-    if (program_.places[value].block != block) continue;
-    const bool output = std::ranges::any_of(
-        graph_.outputs, [value](const graph::Output& o) { return o.value == value; });
-    if (output || (!readers_[value].empty() && readers_[value].back() > node_index_)) return false;
-  }
-  return true;
-}
-
-bool Lowering::reuse(const graph::Node& node, graph::ValueId input) {
-  const Wish& wish = wishes_[node.output];
-  if (!fused_ || wish.whole != graph::kNone || wish.margin != std::array<std::int64_t, 2>{0, 0}) {
-    return false;
-  }
-  if (graph_.value(input).constant || dims(input) != dims(node.output)) return false;
-  const Place place = place_of(input);
-  const std::int64_t floats = program_.blocks[static_cast<std::size_t>(place.block)].floats;
-  if (!place.dense() || place.count() != floats || !dies_here(place.block)) return false;
-  // What the node reads elsewhere in the block would be overwritten under its hands.
-  for (const graph::ValueId other : node.inputs) {
-    if (other != graph::kNone && other != input && program_.places[other].block == place.block) {
-      return false;
-    }
-  }
-  set_place(node.output, place);
-  return true;
-}
-
 void Lowering::set_place(graph::ValueId value, const Place& place) {
   program_.places[value] = place;
 }
@@ -227,20 +198,14 @@ Step& Lowering::add_step(const graph::Node& node, std::string_view tactic,
 
 void Lowering::add_copy(const graph::Node& node, std::string_view tactic, const Place& from,
                         const Place& to) {
-  Step& step =
-      add_step(node, tactic, {from, to}, [from, to](const RunContext& context, Worker worker) {
-        const std::int64_t from_line = from.single_line() ? to.line_rows : from.line_rows;
-        const std::int64_t length =
-            std::min(from_line, to.single_line() ? from_line : to.line_rows);
-        const Range pieces = share(from.rows / length, worker);
-        const auto at = [length](const Place& place, std::int64_t piece) {
-          const std::int64_t row = piece * length;
-          return row / place.line_rows * place.line_stride +
-                 row % place.line_rows * place.row_stride;
-        };
-        for (std::int64_t piece = pieces.begin; piece < pieces.end; ++piece) {
-          copy_rows(context.read(from) + at(from, piece), from.row_stride,
-                    context.write(to) + at(to, piece), to.row_stride, length, from.width);
+  Step& step = add_step(
+      node, tactic, {from, to}, [from, to](const RunContext& context, const Worker& worker) {
+        const Range rows = share(from.rows, worker);
+        for (std::int64_t row = rows.begin; row < rows.end;) {
+          const std::int64_t run = std::min({from.run_from(row), to.run_from(row), rows.end - row});
+          copy_rows(context.read(from) + from.offset_of(row), from.row_stride,
+                    context.write(to) + to.offset_of(row), to.row_stride, run, from.width);
+          row += run;
         }
       });
   step.info.flops = 0;
@@ -250,50 +215,6 @@ void Lowering::add_copy(const graph::Node& node, std::string_view tactic, const 
 int Lowering::new_block(std::int64_t floats) {
   program_.blocks.push_back({floats, 0, nullptr});
   return static_cast<int>(program_.blocks.size()) - 1;
-}
-
-/// The arena's places are shared over time, so a margin is zeroed in every run: by the first step
-/// that touches the block, whose own writes lie elsewhere.
-void Lowering::zero_margins() {
-  for (const Place& place : margins_) {
-    const auto first = std::ranges::find_if(program_.steps, [&](const Step& step) {
-      return std::ranges::find(step.blocks, place.block) != step.blocks.end();
-    });
-    if (first == program_.steps.end()) continue;
-    first->body = [place, body = std::move(first->body)](const RunContext& context, Worker worker) {
-      zero_margin(place, context.write(place),
-                  share(place.lines() + 2 * place.margin_height, worker));
-      body(context, worker);
-    };
-  }
-}
-
-void Lowering::plan_memory() {
-  const int steps = static_cast<int>(program_.steps.size());
-  std::vector<Lifetime> lifetimes(program_.blocks.size());
-  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
-    lifetimes[i] = {program_.blocks[i].floats, steps, -1};
-  }
-  for (int i = 0; i < steps; ++i) {
-    const Step& step = program_.steps[static_cast<std::size_t>(i)];
-    program_.scratch_floats = std::max(program_.scratch_floats, step.scratch);
-    for (const int block : step.blocks) {
-      Lifetime& lifetime = lifetimes[static_cast<std::size_t>(block)];
-      lifetime.first = std::min(lifetime.first, i);
-      lifetime.last = std::max(lifetime.last, i);
-    }
-  }
-  for (const graph::Output& output : graph_.outputs) {
-    lifetimes[static_cast<std::size_t>(place_of(output.value).block)].last = steps;
-  }
-  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
-    if (program_.blocks[i].constant != nullptr) lifetimes[i].last = -1;
-  }
-  const ArenaPlan plan = plan_arena(lifetimes);
-  program_.arena_floats = plan.floats;
-  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
-    program_.blocks[i].arena_offset = plan.offsets[i];
-  }
 }
 
 }  // namespace assay::backend::cpu

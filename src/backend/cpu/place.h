@@ -21,6 +21,15 @@ struct Place {
 
   [[nodiscard]] std::int64_t lines() const { return line_rows == 0 ? 0 : rows / line_rows; }
   [[nodiscard]] std::int64_t count() const { return rows * width; }
+  /// Where row `row` starts, from `offset`.
+  [[nodiscard]] std::int64_t offset_of(std::int64_t row) const {
+    if (single_line()) return row * row_stride;
+    return row / line_rows * line_stride + row % line_rows * row_stride;
+  }
+  /// How many rows from `row` on lie at one stride.
+  [[nodiscard]] std::int64_t run_from(std::int64_t row) const {
+    return single_line() ? rows - row : line_rows - row % line_rows;
+  }
   /// One stride leads through all rows.
   [[nodiscard]] bool single_line() const {
     return rows == line_rows || line_stride == line_rows * row_stride;
