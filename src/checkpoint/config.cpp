@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/config_parts.h"
 #include "checkpoint/quote.h"
+#include "image/limits.h"
 
 namespace assay::checkpoint {
 namespace {
@@ -56,7 +57,7 @@ void apply_image_size(const Fields& args, image::Transform& transform) {
     return;
   }
   if (size->is_array()) {
-    const std::vector<std::int64_t> both = args.integers("img_size", 1, kMaxInputExtent);
+    const std::vector<std::int64_t> both = args.integers("img_size", 1, image::kMaxInputSide);
     if (both.size() != 2) {
       args.refuse("img_size", "an integer, or [height, width]");
     }
@@ -64,15 +65,15 @@ void apply_image_size(const Fields& args, image::Transform& transform) {
     transform.input_width = static_cast<int>(both[1]);
     return;
   }
-  const auto side = static_cast<int>(args.integer("img_size", 0, 1, kMaxInputExtent));
+  const auto side = static_cast<int>(args.integer("img_size", 0, 1, image::kMaxInputSide));
   transform.input_height = transform.input_width = side;
 }
 
 /// What model_args say about the input, which timm applies to pretrained_cfg.
 void apply_input_args(const Fields& args, ModelConfig& config) {
-  if (args.integer("in_chans", 3, 1, kMaxInputExtent) != 3) {
+  if (args.integer("in_chans", 3, 1, image::kMaxInputSide) != 3) {
     fail(ErrorKind::unsupported, "{} is {}; only networks of 3 channels (RGB) are supported",
-         args.place("in_chans"), args.integer("in_chans", 3, 1, kMaxInputExtent));
+         args.place("in_chans"), args.integer("in_chans", 3, 1, image::kMaxInputSide));
   }
   if (args.flag("dynamic_img_size", false) || !args.flag("strict_img_size", true)) {
     config.fixed_input_size = false;
@@ -124,6 +125,9 @@ ModelConfig parse_config(std::string_view text, std::string_view what) {
   config.transform = transform_from(pretrained);
   config.fixed_input_size = pretrained.flag("fixed_input_size", false);
   apply_input_args(args, config);
+  if (const std::string problem = image::problem_of(config.transform); !problem.empty()) {
+    fail(ErrorKind::bad_input, "{}: {}", what, problem);
+  }
   config.labels = labels_from(root, pretrained, config.num_classes, wrapper);
   config.model_args = family_args(args, config.fixed_input_size);
   config.text = text;

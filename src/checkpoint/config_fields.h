@@ -21,6 +21,8 @@ class Fields {
   /// The value of `key`, or nullptr where it is absent or null.
   [[nodiscard]] const Json* find(std::string_view key) const;
   [[nodiscard]] const Json& object() const { return object_; }
+  /// The file, for messages.
+  [[nodiscard]] const std::string& what() const { return what_; }
 
   /// Each throws bad_input where the key is there with another type or out of range; `fallback` is
   /// for the absent key.

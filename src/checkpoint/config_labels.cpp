@@ -31,6 +31,7 @@ Found find_first(const Fields& root, const Fields& pretrained,
 
 std::vector<std::string> made_up(int classes) {
   std::vector<std::string> labels;
+  labels.reserve(static_cast<std::size_t>(classes));
   for (int i = 0; i < classes; ++i) {
     labels.push_back(fmt::format("class {}", i));
   }
@@ -125,9 +126,21 @@ bool is_named(const Found& id2label) {
   });
 }
 
-}  // namespace
+/// Answers are lines of columns between tabs, one label a line: a label must not break them.
+void check_printable(const std::vector<std::string>& labels, const Fields& root) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i].empty()) {
+      fail(ErrorKind::bad_input, "{}: the label of class {} is empty", root.what(), i);
+    }
+    if (std::any_of(labels[i].begin(), labels[i].end(), is_control)) {
+      fail(ErrorKind::bad_input, "{}: the label of class {} is {}: it holds a control character",
+           root.what(), i, quote(labels[i]));
+    }
+  }
+}
 
-std::vector<std::string> labels_from(const Fields& root, const Fields& pretrained, int classes,
+std::vector<std::string> find_labels(const Fields& root, const Fields& pretrained, int classes,
                                      bool wrapper) {
   const Found descriptions = find_first(root, pretrained, {"label_descriptions"});
   if (const Found names = find_first(root, pretrained, {"label_names", "labels"}); names.value) {
@@ -151,6 +164,15 @@ std::vector<std::string> labels_from(const Fields& root, const Fields& pretraine
     return {imagenet.begin(), imagenet.end()};
   }
   return made_up(classes);
+}
+
+}  // namespace
+
+std::vector<std::string> labels_from(const Fields& root, const Fields& pretrained, int classes,
+                                     bool wrapper) {
+  std::vector<std::string> labels = find_labels(root, pretrained, classes, wrapper);
+  check_printable(labels, root);
+  return labels;
 }
 
 }  // namespace assay::checkpoint

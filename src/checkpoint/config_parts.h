@@ -10,8 +10,6 @@
 
 namespace assay::checkpoint {
 
-/// The extents that a configuration may ask for: from 1 up to what an image can reasonably have.
-constexpr std::int64_t kMaxInputExtent = 16384;
 constexpr std::int64_t kMaxClasses = 1'000'000;
 
 /// The evaluation transform as timm resolves it from a pretrained_cfg, use_test_size off: an absent

@@ -22,10 +22,18 @@ constexpr std::string_view kWeights = "model.safetensors";
 constexpr std::string_view kIndex = "model.safetensors.index.json";
 constexpr std::string_view kWrapperPrefix = "timm_model.";
 
-bool is_file(const fs::path& path) {
+/// What `path` is; not_found where nothing is there. Throws bad_input with the system's reason
+/// where it can't be told: no permission, a loop of links.
+fs::file_status status_of(const fs::path& path) {
   std::error_code error;
-  return fs::is_regular_file(path, error);
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::none) {
+    fail(ErrorKind::bad_input, "{}: {}", path.string(), error.message());
+  }
+  return status;
 }
+
+bool is_file(const fs::path& path) { return fs::is_regular_file(status_of(path)); }
 
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
@@ -86,8 +94,7 @@ struct Place {
 };
 
 Place place_of(const fs::path& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
+  const fs::file_status status = status_of(path);
   if (status.type() == fs::file_type::not_found) {
     fail(ErrorKind::not_found, "{}: there is no such checkpoint: expected a folder with {} and {}",
          path.string(), kConfig, kWeights);

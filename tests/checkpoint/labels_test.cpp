@@ -69,6 +69,20 @@ TEST(Labels, OfImageNetAreAThousandNames) {
   EXPECT_EQ(names[207], "golden retriever");
 }
 
+TEST(Labels, ThatWouldBreakALineOfColumnsAreRefused) {
+  const auto label_is = [](const std::string& json) {
+    return R"("num_classes":2,"label_names":["cat",")" + json + "\"]";
+  };
+  for (const char* bad : {R"(a\tb)", R"(a\nb)", R"(\u0000)", R"(a\u007f)"}) {
+    SCOPED_TRACE(bad);
+    expect_error(ErrorKind::bad_input, {"config.json: ", "class 1", "control character"},
+                 [&] { labels_of(label_is(bad)); });
+  }
+  expect_error(ErrorKind::bad_input, {"config.json: ", "class 1 is empty"},
+               [&] { labels_of(label_is("")); });
+  EXPECT_EQ(labels_of(label_is("caf\u00e9 (au lait), 'x'")).size(), 2U);
+}
+
 TEST(Labels, AreRefusedWhereTheyAreNotAsManyOrNotNames) {
   struct Refusal {
     std::string keys;

@@ -146,6 +146,16 @@ TEST(Open, SaysWhatAFolderLacks) {
                [&] { open(folder / "pytorch_model.bin"); });
 }
 
+TEST(Open, SaysWhyAPathCannotBeRead) {
+  const auto folder = fresh_folder("model");
+  std::filesystem::create_symlink("loop", folder / "loop");
+  expect_error(ErrorKind::bad_input, {(folder / "loop").string(), "symbolic links"},
+               [&] { open(folder / "loop"); });
+  std::filesystem::create_symlink("config.json", folder / "config.json");
+  expect_error(ErrorKind::bad_input, {(folder / "config.json").string(), "symbolic links"},
+               [&] { open(folder); });
+}
+
 TEST(Open, NamesTheFileThatIsWrong) {
   const auto folder = checkpoint_folder();
   write_file(folder / "config.json", "{");
