@@ -150,10 +150,10 @@ ExitCode run_bench(const Options& options, Console& console) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Action& action) {
+void add_bench(Parser& parser) {
   constexpr int kMaxRounds = 1'000'000;
   const auto options = std::make_shared<Options>();
-  Verb verb(app, action, "bench", "Measure how long a bundle takes");
+  Verb verb(parser, "bench", "Measure how long a bundle takes");
   verb.word(options->bundle, "BUNDLE", "What 'assay build' wrote");
   verb.choice(options->boundary, "--boundary", {"device", "call", "e2e", "all"},
               "Where time starts and stops: device (normalized tensor to logits), call (cropped "

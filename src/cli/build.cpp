@@ -59,9 +59,9 @@ ExitCode run_build(const Options& options, Console& console) {
 
 }  // namespace
 
-void add_build(CLI::App& app, Action& action) {
+void add_build(Parser& parser) {
   const auto options = std::make_shared<Options>();
-  Verb verb(app, action, "build", "Build a bundle from a checkpoint");
+  Verb verb(parser, "build", "Build a bundle from a checkpoint");
   verb.word(options->checkpoint, "CHECKPOINT",
             "Folder with config.json and model.safetensors (or its shards and their index)");
   verb.option(options->output, "-o,--output", "FILE",

@@ -7,13 +7,10 @@
 
 #include "assay/error.h"
 
-namespace CLI {
-class App;
-}
-
 namespace assay::cli {
 
 class Console;
+struct Parser;
 
 /// What the program returns; docs/cli.md lists them for users.
 enum ExitCode : int {
@@ -38,16 +35,16 @@ class UsageError : public std::runtime_error {
 /// What a verb does once its words are parsed: prints to the console, returns the exit code.
 using Action = std::function<ExitCode(Console&)>;
 
-/// Each adds one verb to `app`; parsing that verb sets `action`.
-void add_build(CLI::App& app, Action& action);
-void add_run(CLI::App& app, Action& action);
-void add_eval(CLI::App& app, Action& action);
-void add_preprocess(CLI::App& app, Action& action);
-void add_inspect(CLI::App& app, Action& action);
-void add_verify(CLI::App& app, Action& action);
-void add_families(CLI::App& app, Action& action);
-void add_bench(CLI::App& app, Action& action);
-void add_version(CLI::App& app, Action& action);
+/// Each adds one verb; parsing that verb sets the parser's action.
+void add_build(Parser& parser);
+void add_run(Parser& parser);
+void add_eval(Parser& parser);
+void add_preprocess(Parser& parser);
+void add_inspect(Parser& parser);
+void add_verify(Parser& parser);
+void add_families(Parser& parser);
+void add_bench(Parser& parser);
+void add_version(Parser& parser);
 
 /// Parses the command line, runs the verb, reports what it throws. Never throws.
 ExitCode run_program(int argc, const char* const* argv);

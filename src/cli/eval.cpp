@@ -117,10 +117,10 @@ ExitCode run_eval(const Options& options, Console& console) {
 
 }  // namespace
 
-void add_eval(CLI::App& app, Action& action) {
+void add_eval(Parser& parser) {
   constexpr std::int64_t kMany = std::int64_t{1} << 62;
   const auto options = std::make_shared<Options>();
-  Verb verb(app, action, "eval", "Measure quality over a labelled dataset");
+  Verb verb(parser, "eval", "Measure quality over a labelled dataset");
   verb.word(options->bundle, "BUNDLE", "What 'assay build' wrote");
   verb.option(options->data, "--data", "DATA",
               "Folder of class folders, WebDataset shards, IDX image file, or CSV/JSONL list",

@@ -31,8 +31,8 @@ ExitCode run_families(Console& console) {
 
 }  // namespace
 
-void add_families(CLI::App& app, Action& action) {
-  Verb verb(app, action, "families", "List the families and architectures there are");
+void add_families(Parser& parser) {
+  Verb verb(parser, "families", "List the families and architectures there are");
   verb.json_flag();
   verb.footer("Example:\n  assay families");
   verb.does(run_families);

@@ -22,9 +22,9 @@ ExitCode run_inspect(const InspectOptions& options, Console& console) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Action& action) {
+void add_inspect(Parser& parser) {
   const auto options = std::make_shared<InspectOptions>();
-  Verb verb(app, action, "inspect", "Show what a bundle or a checkpoint is");
+  Verb verb(parser, "inspect", "Show what a bundle or a checkpoint is");
   verb.word(options->path, "BUNDLE|CHECKPOINT",
             "A bundle, or a checkpoint's folder (shown as its default build would be)");
   verb.flag(options->layers, "--layers", "Every step of the plan: tactic, output, work");

@@ -59,6 +59,7 @@ Inspection inspect(const InspectOptions& options) {
   inspection.profile_runs = static_cast<int>(runs.size());
   for (std::size_t step = 0; step < inspection.plan->steps().size(); ++step) {
     std::vector<double> samples;
+    samples.reserve(runs.size());
     for (const std::vector<double>& run : runs) samples.push_back(run[step]);
     inspection.step_seconds.push_back(median(samples));
   }

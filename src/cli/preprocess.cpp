@@ -87,9 +87,9 @@ ExitCode run_preprocess(const Options& options, Console& console) {
 
 }  // namespace
 
-void add_preprocess(CLI::App& app, Action& action) {
+void add_preprocess(Parser& parser) {
   const auto options = std::make_shared<Options>();
-  Verb verb(app, action, "preprocess", "Write what the network will see of an image");
+  Verb verb(parser, "preprocess", "Write what the network will see of an image");
   verb.word(options->image, "IMAGE", "A JPEG, PNG or WebP file, or - for standard input");
   verb.option(options->like, "--like", "BUNDLE|CHECKPOINT",
               "The bundle or checkpoint whose transform to apply", Need::required);

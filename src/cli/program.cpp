@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -10,6 +9,7 @@
 #include "assay/assay.h"
 #include "cli/cli.h"
 #include "cli/console.h"
+#include "cli/parser.h"
 #include "cli/usage.h"
 
 namespace assay::cli {
@@ -31,38 +31,37 @@ bool asks_for_json(int argc, const char* const* argv) {
   return false;
 }
 
-void add_verbs(CLI::App& app, Action& action) {
-  app.footer(kFooter);
-  app.set_version_flag("--version", std::string(version()), "Print the version and exit");
-  app.require_subcommand(1);
-  add_build(app, action);
-  add_run(app, action);
-  add_eval(app, action);
-  add_preprocess(app, action);
-  add_inspect(app, action);
-  add_verify(app, action);
-  add_families(app, action);
-  add_bench(app, action);
-  add_version(app, action);
+void add_verbs(Parser& parser) {
+  parser.app.footer(kFooter);
+  parser.app.set_version_flag("--version", std::string(version()), "Print the version and exit");
+  parser.app.require_subcommand(1);
+  add_build(parser);
+  add_run(parser);
+  add_eval(parser);
+  add_preprocess(parser);
+  add_inspect(parser);
+  add_verify(parser);
+  add_families(parser);
+  add_bench(parser);
+  add_version(parser);
 }
 
 /// Parses; an empty action means that help or the version was printed and all is done.
 Action parse(int argc, const char* const* argv, Console& console) {
-  Action action;
-  CLI::App app(kDescription, "assay");
-  add_verbs(app, action);
+  Parser parser{CLI::App(kDescription, "assay"), {}};
+  add_verbs(parser);
   try {
-    app.parse(argc, argv);
+    parser.app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help or --version
     std::ostringstream out;
-    app.exit(asked, out, out);
+    parser.app.exit(asked, out, out);
     console.text(out.str());
     return {};
   } catch (const CLI::ParseError& error) {
-    check_words(app, argc, argv);
-    throw UsageError(usage_message(app, error));
+    check_words(parser.app, argc, argv);
+    throw UsageError(usage_message(parser.app, error));
   }
-  return action;
+  return parser.action;
 }
 
 ExitCode run_guarded(int argc, const char* const* argv, Console& console) {

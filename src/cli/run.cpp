@@ -139,10 +139,10 @@ class Runner {
 
 }  // namespace
 
-void add_run(CLI::App& app, Action& action) {
+void add_run(Parser& parser) {
   constexpr int kMaxTop = 100'000;
   const auto options = std::make_shared<Options>();
-  Verb verb(app, action, "run", "Classify images");
+  Verb verb(parser, "run", "Classify images");
   verb.word(options->bundle, "BUNDLE", "What 'assay build' wrote");
   verb.words(options->images, "IMAGE",
              "JPEG, PNG or WebP files, folders of them (not entering folders within), quoted "

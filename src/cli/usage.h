@@ -1,11 +1,7 @@
 #pragma once
 /// Wrong usage, told so that the user can mend it.
+#include <CLI/CLI.hpp>
 #include <string>
-
-namespace CLI {
-class App;
-class ParseError;
-}  // namespace CLI
 
 namespace assay::cli {
 

@@ -1,7 +1,8 @@
 #include "cli/verb.h"
 
-#include <CLI/CLI.hpp>
 #include <utility>
+
+#include "cli/parser.h"
 
 namespace assay::cli {
 namespace {
@@ -16,21 +17,29 @@ CLI::Validator range(Bounds bounds) { return CLI::Range(bounds.low, bounds.high)
 
 }  // namespace
 
-Verb::Verb(CLI::App& app, Action& action, const std::string& name, const std::string& description)
-    : verb_(*app.add_subcommand(name, description)), action_(action) {}
+struct Verb::State {
+  CLI::App& verb;
+  Action& action;
+  std::vector<std::function<void()>> checks;
+};
+
+Verb::Verb(Parser& parser, const std::string& name, const std::string& description)
+    : state_(new State{*parser.app.add_subcommand(name, description), parser.action, {}}) {}
+
+Verb::~Verb() = default;
 
 void Verb::word(std::string& target, const std::string& name, const std::string& help) {
-  verb_.add_option(name, target, help)->required()->type_name("");
+  state_->verb.add_option(name, target, help)->required()->type_name("");
 }
 
 void Verb::words(std::vector<std::string>& target, const std::string& name,
                  const std::string& help) {
-  verb_.add_option(name, target, help)->required()->type_name("");
+  state_->verb.add_option(name, target, help)->required()->type_name("");
 }
 
 void Verb::option(std::string& target, const std::string& name, const std::string& type,
                   const std::string& help, Need need) {
-  CLI::Option* option = verb_.add_option(name, target, help)->type_name(type);
+  CLI::Option* option = state_->verb.add_option(name, target, help)->type_name(type);
   option->required(need == Need::required);
   if (!target.empty()) option->capture_default_str();
 }
@@ -39,49 +48,53 @@ void Verb::choice(std::string& target, const std::string& name,
                   const std::vector<std::string>& choices, const std::string& help) {
   std::string type;
   for (const std::string& choice : choices) type += (type.empty() ? "" : "|") + choice;
-  verb_.add_option(name, target, help)
+  state_->verb.add_option(name, target, help)
       ->capture_default_str()
       ->check(CLI::IsMember(choices).description(""))
       ->type_name(type);
 }
 
 void Verb::number(int& target, const std::string& name, Bounds bounds, const std::string& help) {
-  CLI::Option* option = verb_.add_option(name, target, help);
+  CLI::Option* option = state_->verb.add_option(name, target, help);
   option->check(range(bounds))->type_name("N");
   if (within(target, bounds)) option->capture_default_str();
 }
 
 void Verb::number(std::uint64_t& target, const std::string& name, Bounds bounds,
                   const std::string& help) {
-  CLI::Option* option = verb_.add_option(name, target, help);
+  CLI::Option* option = state_->verb.add_option(name, target, help);
   option->check(range(bounds))->type_name("N");
   if (within(static_cast<std::int64_t>(target), bounds)) option->capture_default_str();
 }
 
 void Verb::numbers(std::vector<std::int64_t>& target, const std::string& name,
                    const std::string& type, int count, Bounds bounds, const std::string& help) {
-  verb_.add_option(name, target, help)->expected(count)->check(range(bounds))->type_name(type);
+  state_->verb.add_option(name, target, help)
+      ->expected(count)
+      ->check(range(bounds))
+      ->type_name(type);
 }
 
 void Verb::flag(bool& target, const std::string& name, const std::string& help) {
-  verb_.add_flag(name, target, help);
+  state_->verb.add_flag(name, target, help);
 }
 
-void Verb::json_flag(const std::string& help) { verb_.add_flag("--json", help); }
+void Verb::json_flag(const std::string& help) { state_->verb.add_flag("--json", help); }
 
-void Verb::footer(const std::string& text) { verb_.footer(text); }
+void Verb::footer(const std::string& text) { state_->verb.footer(text); }
 
-void Verb::check(std::function<void()> check) { checks_.push_back(std::move(check)); }
+void Verb::check(std::function<void()> check) { state_->checks.push_back(std::move(check)); }
 
 void Verb::does(Action action) {
-  verb_.callback([&slot = action_, action = std::move(action), checks = std::move(checks_)] {
-    for (const auto& check : checks) check();
-    slot = action;
-  });
+  state_->verb.callback(
+      [&slot = state_->action, action = std::move(action), checks = std::move(state_->checks)] {
+        for (const auto& check : checks) check();
+        slot = action;
+      });
 }
 
 std::function<bool()> Verb::given(const std::string& name) const {
-  return [&verb = verb_, name] { return verb.count(name) > 0; };
+  return [&verb = state_->verb, name] { return verb.count(name) > 0; };
 }
 
 }  // namespace assay::cli

@@ -3,6 +3,7 @@
 /// the verbs' own files, and the conventions of all verbs in one place.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,10 @@ enum class Need { optional, required };
 /// shown in the help where it is a value that the user could have given.
 class Verb {
  public:
-  Verb(CLI::App& app, Action& action, const std::string& name, const std::string& description);
+  Verb(Parser& parser, const std::string& name, const std::string& description);
+  Verb(const Verb&) = delete;
+  Verb& operator=(const Verb&) = delete;
+  ~Verb();
 
   /// A word without a dash; required.
   void word(std::string& target, const std::string& name, const std::string& help);
@@ -56,9 +60,8 @@ class Verb {
   [[nodiscard]] std::function<bool()> given(const std::string& name) const;
 
  private:
-  CLI::App& verb_;
-  Action& action_;
-  std::vector<std::function<void()>> checks_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace assay::cli

@@ -39,9 +39,9 @@ ExitCode run_verify(const std::string& path, Console& console) {
 
 }  // namespace
 
-void add_verify(CLI::App& app, Action& action) {
+void add_verify(Parser& parser) {
   const auto path = std::make_shared<std::string>();
-  Verb verb(app, action, "verify", "Check a bundle, one property after another");
+  Verb verb(parser, "verify", "Check a bundle, one property after another");
   verb.word(*path, "BUNDLE", "What 'assay build' wrote");
   verb.json_flag();
   verb.footer(

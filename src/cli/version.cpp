@@ -38,8 +38,8 @@ ExitCode run_version(Console& console) {
 
 }  // namespace
 
-void add_version(CLI::App& app, Action& action) {
-  Verb verb(app, action, "version", "Print the version and what this build can do");
+void add_version(Parser& parser) {
+  Verb verb(parser, "version", "Print the version and what this build can do");
   verb.json_flag();
   verb.footer(
       "ASSAY_CPU_ISA=avx2 in the environment forces an instruction set.\n"
