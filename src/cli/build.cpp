@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/cli.h"
 #include "cli/console.h"
+#include "cli/output_file.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 
@@ -51,6 +52,11 @@ ExitCode run_build(const Options& options, Console& console) {
     build.input_width = options.input_size[1];
   }
   const checkpoint::Checkpoint checkpoint = checkpoint::open(options.checkpoint);
+  std::vector<std::filesystem::path> inputs;
+  for (const checkpoint::SourceFile& file : checkpoint.files) {
+    inputs.push_back(checkpoint.folder / file.name);
+  }
+  check_output(options.output, inputs);
   const bundle::Bundle bundle = bundle::build(checkpoint, build);
   bundle::write(bundle, options.output);
   print(console, options.output, bundle);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pipeline/classifier.h"
+#include "pipeline/preprocess.h"
 
 namespace assay::cli {
 namespace {
@@ -32,7 +33,7 @@ ImageBatch::ImageBatch(Classifier classifier, int capacity)
 void ImageBatch::add(std::span<const std::byte> file, std::string_view what) {
   const Classifier::State& state = classifier_.state();
   const image::Image decoded = image::decode(file, what, state.decode);
-  const image::Image resized = image::resize_and_crop(decoded, state.bundle.transform);
+  const image::Image resized = pipeline::resize_and_crop(decoded, what, state.bundle.transform);
   std::ranges::copy(
       resized.pixels,
       part<std::uint8_t>(rgb_, size_, static_cast<int>(resized.pixels.size())).begin());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "cli/console.h"
 #include "cli/input_bytes.h"
 #include "cli/npy.h"
+#include "cli/output_file.h"
 #include "cli/png_writer.h"
 #include "cli/source.h"
 #include "cli/verb.h"
@@ -59,6 +61,9 @@ std::string checked_extension(const Options& options) {
 
 ExitCode run_preprocess(const Options& options, Console& console) {
   const std::string extension = checked_extension(options);
+  const std::filesystem::path like(options.like);
+  check_output(options.output, std::array{std::filesystem::path(options.image), like,
+                                          like / "config.json", like / "model.safetensors"});
   const image::Transform transform = transform_of(options.like);
   const pipeline::Preprocessed result = pipeline::preprocess(
       read_image_bytes(options.image), options.image == "-" ? "standard input" : options.image,

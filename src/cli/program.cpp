@@ -93,6 +93,7 @@ ExitCode run_guarded(int argc, const char* const* argv, Console& console) {
 ExitCode run_program(int argc, const char* const* argv) {
   // A closed pipe is an error of writing like any other: Console tells it apart.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // and so is a file grown past the user's limit
   Console console(stdout, stderr, asks_for_json(argc, argv));
   return run_guarded(argc, argv, console);
 }

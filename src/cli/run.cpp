@@ -45,12 +45,16 @@ class Runner {
     const std::vector<ImagePath> images = expand_images(options_.images);
     // On a terminal the answers themselves show the progress.
     if (::isatty(STDOUT_FILENO) == 0) progress_.emplace("run", images.size());
-    for (const ImagePath& image : images) {
-      add(image);
-      if (batch_.full()) answer_batch();
-      if (progress_) progress_->advance();
+    try {
+      for (const ImagePath& image : images) {
+        add(image);
+        if (batch_.full()) answer_batch();
+        if (progress_) progress_->advance();
+      }
+      answer_batch();
+    } catch (const OutputClosed&) {
+      // Whoever wanted no more answers is still told of the bad images so far.
     }
-    answer_batch();
     return exit_;
   }
 
@@ -109,8 +113,8 @@ class Runner {
 
   void answer_labels(const std::string& name, std::span<const float> logits) {
     if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); })) {
-      fail(ErrorKind::internal,
-           "{}: the network gave a logit that is not finite; '--output "
+      fail(ErrorKind::bad_input,
+           "{}: this bundle's network gave a logit that is not finite; '--output "
            "logits' shows all of them",
            name);
     }

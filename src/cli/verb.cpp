@@ -1,5 +1,7 @@
 #include "cli/verb.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "cli/parser.h"
@@ -14,6 +16,19 @@ bool within(std::int64_t value, Bounds bounds) {
 /// The bounds are signed, so that a negative word is out of range where the target is unsigned,
 /// too. The help texts name bounds where they matter; CLI11's own description would be noise.
 CLI::Validator range(Bounds bounds) { return CLI::Range(bounds.low, bounds.high).description(""); }
+
+/// CLI11 would read 010 as eight and 0x10 as sixteen.
+CLI::Validator decimal() {
+  return CLI::Validator(
+      [](const std::string& word) {
+        const std::size_t sign = word.starts_with('-') ? 1 : 0;
+        const bool digits =
+            word.size() > sign && word.find_first_not_of("0123456789", sign) == std::string::npos;
+        const bool plain = digits && (word[sign] != '0' || word.size() == sign + 1);
+        return plain ? std::string() : fmt::format("'{}': expected a decimal number", word);
+      },
+      "");
+}
 
 }  // namespace
 
@@ -56,14 +71,14 @@ void Verb::choice(std::string& target, const std::string& name,
 
 void Verb::number(int& target, const std::string& name, Bounds bounds, const std::string& help) {
   CLI::Option* option = state_->verb.add_option(name, target, help);
-  option->check(range(bounds))->type_name("N");
+  option->check(decimal())->check(range(bounds))->type_name("N");
   if (within(target, bounds)) option->capture_default_str();
 }
 
 void Verb::number(std::uint64_t& target, const std::string& name, Bounds bounds,
                   const std::string& help) {
   CLI::Option* option = state_->verb.add_option(name, target, help);
-  option->check(range(bounds))->type_name("N");
+  option->check(decimal())->check(range(bounds))->type_name("N");
   if (within(static_cast<std::int64_t>(target), bounds)) option->capture_default_str();
 }
 
@@ -71,15 +86,19 @@ void Verb::numbers(std::vector<std::int64_t>& target, const std::string& name,
                    const std::string& type, int count, Bounds bounds, const std::string& help) {
   state_->verb.add_option(name, target, help)
       ->expected(count)
+      ->check(decimal())
       ->check(range(bounds))
       ->type_name(type);
 }
 
 void Verb::flag(bool& target, const std::string& name, const std::string& help) {
-  state_->verb.add_flag(name, target, help);
+  state_->verb.add_flag(name, target, help)->disable_flag_override();
 }
 
-void Verb::json_flag(const std::string& help) { state_->verb.add_flag("--json", help); }
+void Verb::json_flag(const std::string& help) {
+  // "--json=true" would have to be looked for twice: before the words parse, too.
+  state_->verb.add_flag("--json", help)->disable_flag_override();
+}
 
 void Verb::footer(const std::string& text) { state_->verb.footer(text); }
 

@@ -186,5 +186,16 @@ TEST(Inspect, LayersAndProfileCoverThePlan) {
   EXPECT_THAT(assay({"inspect", bundle(), "--profile"}).out, HasSubstr("GFLOP/s"));
 }
 
+TEST(Build, NeverWritesOverItsInput) {
+  const std::string weights = copied_checkpoint() + "/model.safetensors";
+  const auto size = fs::file_size(weights);
+  const std::string folder = fs::path(weights).parent_path().string();
+  const Outcome outcome = assay({"build", folder, "-o", weights});
+  EXPECT_EQ(outcome.exit, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("is the input"));
+  EXPECT_EQ(fs::file_size(weights), size);
+  EXPECT_EQ(assay({"build", folder, "-o", "-"}).exit, 2);
+}
+
 }  // namespace
 }  // namespace assay::cli_test

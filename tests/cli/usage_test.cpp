@@ -64,6 +64,12 @@ TEST(Usage, NumbersOutOfBoundsAreRefused) {
   expect_usage_error({"build", "x", "-o", "y", "--opt-level", "9"}, "--opt-level");
 }
 
+TEST(Usage, NumbersAreDecimalAndFlagsTakeNoValue) {
+  expect_usage_error({"run", "x.assay", "y.png", "--top-k", "010"}, "decimal");
+  expect_usage_error({"run", "x.assay", "y.png", "--top-k", "0x3"}, "decimal");
+  expect_usage_error({"run", "x.assay", "y.png", "--json=maybe"}, "json");
+}
+
 TEST(Usage, ChoicesAreChecked) {
   expect_usage_error({"run", "x.assay", "y.png", "--output", "label"}, "--output");
   expect_usage_error({"bench", "x.assay", "--boundary", "host"}, "--boundary");
