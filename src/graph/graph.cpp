@@ -12,6 +12,18 @@ std::int64_t elements(std::span<const std::int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+std::string_view name(Precision precision) {
+  switch (precision) {
+    case Precision::bf16:
+      return "bf16";
+    case Precision::int8:
+      return "int8";
+    case Precision::fp32:
+      break;
+  }
+  return "fp32";
+}
+
 std::string to_string(std::span<const std::int64_t> dims) {
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }

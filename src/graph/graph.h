@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "numerics/dtype.h"
+#include "numerics/int8.h"
 
 namespace assay::graph {
 
@@ -52,11 +53,20 @@ std::vector<float> to_f32(const Constant& constant);
 
 enum class Activation : std::uint8_t { none, gelu, silu };  // gelu is the exact one, with erf
 
+/// In which format a product takes its two operands. Sums are in fp32 (int8: in int32), and bias,
+/// activation, residual and output are fp32 whatever the operands. At bf16 both operands are
+/// rounded to nearest even. At int8 input 0 is affine u8 by the node's `input_quantization` and the
+/// weight is stored as symmetric s8, -127 to 127, with one scale an output channel.
+enum class Precision : std::uint8_t { fp32, bf16, int8 };
+/// "fp32", "bf16", "int8".
+std::string_view name(Precision precision);
+
 // ---- operators: inputs in the order given; an optional one may be kNone, or left off at the end.
 // Weights, biases and statistics are constants; a residual is not.
 
 /// y = activation(conv(x, weight) + bias) + residual. Inputs: x [H, W, I], weight [O, I/groups, kh,
-/// kw] (constant), bias [O] (optional), residual [H', W', O] (optional). Zero padding.
+/// kw] (constant), bias [O] (optional), residual [H', W', O] (optional), weight_scale [O]
+/// (constant, with an int8 weight and only then: weight = weight_scale × stored). Zero padding.
 struct Conv2d {
   std::array<int, 2> stride{1, 1};
   std::array<int, 2> padding{0, 0};
@@ -65,7 +75,7 @@ struct Conv2d {
   Activation activation = Activation::none;
 };
 /// y = activation(x · weightᵀ + bias) + residual. Inputs: x [..., K], weight [N, K] (constant),
-/// bias [N] (optional), residual [..., N] (optional).
+/// bias [N] (optional), residual [..., N] (optional), weight_scale [N] (as for Conv2d).
 struct Linear {
   Activation activation = Activation::none;
 };
@@ -138,6 +148,10 @@ struct Node {
   Operator op;
   std::vector<ValueId> inputs;
   ValueId output = kNone;
+  /// fp32 but for linear, ungrouped conv2d and (bf16 at most: all of q, k, v and the probabilities)
+  /// attention.
+  Precision precision = Precision::fp32;
+  numerics::AffineU8 input_quantization;  ///< at int8
 };
 
 struct Output {
