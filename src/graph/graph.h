@@ -151,7 +151,7 @@ struct Node {
   /// fp32 but for linear, ungrouped conv2d and (bf16 at most: all of q, k, v and the probabilities)
   /// attention.
   Precision precision = Precision::fp32;
-  numerics::AffineU8 input_quantization;  ///< at int8
+  numerics::AffineU8 input_quantization{};  ///< at int8
 };
 
 struct Output {
