@@ -60,11 +60,11 @@ def show(name, comment, coefficients, error):
     print(f"inline constexpr float {name}[] = {{{values}}};\n")
 
 
-def exp2_fraction():
+def exp2_fraction(name, degree):
     nodes = chebyshev_nodes(-0.5, 0.5)
     target = evaluate(lambda f: mp.expm1(f * mp.log(2)) / f, nodes)
-    coefficients, error = lawson(nodes, target, np.abs(nodes) / 2**nodes, -0.5, 0.5, 5)
-    show("kExp2", "h with 2^f = 1 + f h(f) for |f| <= 1/2, least relative error of 2^f.",
+    coefficients, error = lawson(nodes, target, np.abs(nodes) / 2**nodes, -0.5, 0.5, degree)
+    show(name, "h with 2^f = 1 + f h(f) for |f| <= 1/2, least relative error of 2^f.",
          coefficients, error)
 
 
@@ -99,7 +99,8 @@ def normal_tail():
 if __name__ == "__main__":
     print("#pragma once\n/// Made by tools/fit-polynomials.py, which says how.")
     print("namespace assay::backend::cpu {\n")
-    exp2_fraction()
+    exp2_fraction("kExp2", 5)
+    exp2_fraction("kFastExp2", 2)
     exp_remainder()
     normal_tail()
     print("}  // namespace assay::backend::cpu")

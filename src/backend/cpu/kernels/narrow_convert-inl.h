@@ -1,0 +1,65 @@
+/// Rounding fp32 lanes to bf16, and arithmetic that needs to be no more accurate than that. For use
+/// inside HWY_NAMESPACE.
+#if defined(ASSAY_BACKEND_CPU_KERNELS_NARROW_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ASSAY_BACKEND_CPU_KERNELS_NARROW_CONVERT_INL_H_
+#undef ASSAY_BACKEND_CPU_KERNELS_NARROW_CONVERT_INL_H_
+#else
+#define ASSAY_BACKEND_CPU_KERNELS_NARROW_CONVERT_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/cpu/kernels/vector_math-inl.h"
+#include "backend/cpu/kernels/vector_math_tables.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::backend::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The bf16 nearest to each lane, ties to even, in the upper half of its 32 bits; the lower half is
+/// left as rounding made it. A NaN stays one, its payload's low half aside: the NaNs of arithmetic
+/// have none there.
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundedBf16(D, hn::Vec<D> x) {
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::BitCast(du, x);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1U));
+  return hn::Add(hn::Add(bits, hn::Set(du, 0x7FFFU)), odd);
+}
+
+/// Lane by lane the pair of bf16 (first, second), first in the lower half.
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> Bf16Pair(D d, hn::Vec<D> first, hn::Vec<D> second) {
+  const hn::RebindToUnsigned<D> du;
+  const auto low = hn::ShiftRight<16>(RoundedBf16(d, first));
+  return hn::Or(low, hn::And(RoundedBf16(d, second), hn::Set(du, 0xFFFF0000U)));
+}
+
+/// Stores the lanes as bf16.
+template <class D>
+HWY_INLINE void StoreBf16(D d, hn::Vec<D> x, std::byte* to) {
+  const hn::Rebind<std::uint16_t, D> half;
+  const auto codes = hn::ShiftRight<16>(RoundedBf16(d, x));
+  hn::StoreU(hn::DemoteTo(half, hn::BitCast(hn::RebindToSigned<D>(), codes)), half,
+             reinterpret_cast<std::uint16_t*>(to));
+}
+
+/// 2^x for x <= 0, -infinity included, within a relative 1.1e-4; what would be below 2^-126.5 is 0.
+template <class D>
+HWY_INLINE hn::Vec<D> FastExp2NonPositive(D d, hn::Vec<D> x) {
+  x = AtLeast(d, -127.0F, x);
+  const auto [integer, power] = PowerOfSum(d, hn::Add(x, hn::Set(d, kRounder)));
+  const auto fraction = hn::Sub(x, integer);
+  const auto h = Polynomial(d, fraction, kFastExp2);
+  return hn::Mul(power, hn::MulAdd(fraction, h, hn::Set(d, 1.0F)));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace assay::backend::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
