@@ -96,6 +96,23 @@ def normal_tail():
          coefficients, error)
 
 
+def fast_gelu():
+    """The log-odds of the normal distribution, odd in x, as x q(x^2): then Phi is a logistic function.
+
+    The weight asks for GELU's error as a share of its own size or of 1/100, whichever is larger."""
+    high = 6.0
+    nodes = chebyshev_nodes(0, high**2)
+    x = np.sqrt(nodes)
+    tail = evaluate(lambda t: mp.erfc(t / mp.sqrt(2)) / 2, x)
+    target = evaluate(lambda t: mp.log((1 - mp.erfc(t / mp.sqrt(2)) / 2) /
+                                       (mp.erfc(t / mp.sqrt(2)) / 2), 2) / t, x)
+    weight = np.log(2) * nodes * tail * (1 - tail) / (x * tail + 0.01)
+    coefficients, error = lawson(nodes, target, weight, 0, high**2, 4)
+    show("kFastGelu",
+         "q with log2(Phi(x) / (1 - Phi(x))) = x q(x^2) for |x| <= 6, Phi the normal distribution.",
+         coefficients, error)
+
+
 if __name__ == "__main__":
     print("#pragma once\n/// Made by tools/fit-polynomials.py, which says how.")
     print("namespace assay::backend::cpu {\n")
@@ -103,4 +120,5 @@ if __name__ == "__main__":
     exp2_fraction("kFastExp2", 2)
     exp_remainder()
     normal_tail()
+    fast_gelu()
     print("}  // namespace assay::backend::cpu")

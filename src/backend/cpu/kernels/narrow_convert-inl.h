@@ -14,6 +14,7 @@
 
 #include "backend/cpu/kernels/vector_math-inl.h"
 #include "backend/cpu/kernels/vector_math_tables.h"
+#include "numerics/int8.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::backend::cpu {
@@ -46,6 +47,17 @@ HWY_INLINE void StoreBf16(D d, hn::Vec<D> x, std::byte* to) {
   const auto codes = hn::ShiftRight<16>(RoundedBf16(d, x));
   hn::StoreU(hn::DemoteTo(half, hn::BitCast(hn::RebindToSigned<D>(), codes)), half,
              reinterpret_cast<std::uint16_t*>(to));
+}
+
+/// Stores the lanes as affine u8: the codes of numerics::AffineU8::encode().
+template <class D>
+HWY_INLINE void StoreU8(D d, hn::Vec<D> x, const numerics::AffineU8& input, std::byte* to) {
+  const hn::Rebind<std::uint8_t, D> byte;
+  const auto zero_point = hn::Set(d, static_cast<float>(input.zero_point));
+  auto code = hn::MulAdd(x, hn::Set(d, 1.0F / input.scale), zero_point);
+  // Clamped before it is rounded: what is far outside does not fit an integer. NaN becomes 0.
+  code = hn::IfThenElseZero(hn::Gt(code, hn::Zero(d)), hn::Min(code, hn::Set(d, 255.0F)));
+  hn::StoreU(hn::DemoteTo(byte, hn::NearestInt(code)), byte, reinterpret_cast<std::uint8_t*>(to));
 }
 
 /// 2^x for x <= 0, -infinity included, within a relative 1.1e-4; what would be below 2^-126.5 is 0.
