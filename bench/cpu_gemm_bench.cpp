@@ -3,20 +3,10 @@
 /// they are. Each case first compares rows of its result with sums in double and fails where they
 /// differ; activations and weights are several copies that together exceed the second-level cache,
 /// used in turn. The counters are GFLOP/s and their share of the measured peak.
-#include <benchmark/benchmark.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <random>
-#include <string>
-#include <vector>
 
-#include "assay/error.h"
-#include "backend/cpu/aligned_buffer.h"
-#include "backend/cpu/isa.h"
 #include "backend/cpu/kernels/gemm.h"
-#include "fma_peak.h"
+#include "kernel_bench.h"
 
 namespace assay::backend::cpu {
 namespace {
@@ -36,26 +26,16 @@ struct Shape {
   [[nodiscard]] double flops() const { return 2.0 * static_cast<double>(outputs() * k()); }
 };
 
-std::vector<float> random_floats(std::int64_t count, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<float> uniform(-1.0F, 1.0F);
-  std::vector<float> numbers(static_cast<std::size_t>(count));
-  for (float& x : numbers) x = uniform(generator);
-  return numbers;
-}
-
 /// One copy of everything that a call touches.
 struct Copy {
   Copy(const Shape& shape, unsigned seed)
-      : x(static_cast<std::size_t>(shape.inputs())),
+      : x(bench::random_buffer(shape.inputs(), seed + 2, 1)),
         y(static_cast<std::size_t>(shape.outputs())),
-        weight(random_floats(shape.n * shape.k(), seed)),
-        bias(random_floats(shape.n, seed + 1)) {
-    std::ranges::copy(random_floats(shape.inputs(), seed + 2), x.data());
-    matrix = pack_matrix(weight, bias, shape.n, shape.k(), pool);
-  }
-  AlignedBuffer x, y;
-  std::vector<float> weight, bias;
+        weight(bench::random_buffer(shape.n * shape.k(), seed, 1)),
+        bias(bench::random_buffer(shape.n, seed + 1, 1)),
+        matrix(pack_matrix({weight.data(), weight.size()}, {bias.data(), bias.size()}, shape.n,
+                           shape.k(), pool)) {}
+  AlignedBuffer x, y, weight, bias;
   ConstantPool pool;
   PackedMatrix matrix;
 };
@@ -80,12 +60,11 @@ GemmArgs args_of(const Shape& shape, Copy& copy, std::span<const std::int64_t> s
 double expected(const Shape& shape, const Copy& copy, std::int64_t pixel, std::int64_t column) {
   const std::int64_t y = pixel / shape.width * shape.stride;
   const std::int64_t x = pixel % shape.width * shape.stride;
-  double sum = copy.bias[static_cast<std::size_t>(column)];
-  std::size_t w = static_cast<std::size_t>(column * shape.k());
+  double sum = copy.bias.data()[column];
+  const float* w = copy.weight.data() + column * shape.k();
   for (std::int64_t ky = 0; ky < shape.kernel; ++ky) {
     for (std::int64_t i = 0; i < shape.kernel * shape.channels; ++i, ++w) {
-      sum +=
-          double{copy.x.data()[(y + ky) * shape.line() + x * shape.channels + i]} * copy.weight[w];
+      sum += double{copy.x.data()[(y + ky) * shape.line() + x * shape.channels + i]} * *w;
     }
   }
   if (shape.activation == Activation::gelu) return sum * 0.5 * (1 + std::erf(sum / std::sqrt(2.0)));
@@ -107,9 +86,8 @@ bool verified(const Shape& shape, const Copy& copy) {
 }
 
 void time_shape(benchmark::State& state, const Shape& shape, double peak) {
-  constexpr std::int64_t kBeyondCache = 2 << 20;  // floats: 8 MiB
-  const std::int64_t each = shape.inputs() + shape.outputs() + shape.n * shape.k();
-  const auto count = std::clamp<std::int64_t>(kBeyondCache / each, 1, 32);
+  const std::int64_t count =
+      bench::copies_beyond_cache(shape.inputs() + shape.outputs() + shape.n * shape.k(), 32);
   std::vector<Copy> copies;
   for (std::int64_t i = 0; i < count; ++i) copies.emplace_back(shape, static_cast<unsigned>(3 * i));
   std::vector<std::int64_t> segments;
@@ -123,16 +101,8 @@ void time_shape(benchmark::State& state, const Shape& shape, double peak) {
     state.SkipWithError("the result differs from sums in double");
     return;
   }
-  std::size_t turn = 0;
-  for (auto _ : state) {
-    call(copies[turn]);
-    benchmark::ClobberMemory();
-    turn = (turn + 1) % copies.size();
-  }
-  using benchmark::Counter;
-  const double gflop = static_cast<double>(state.iterations()) * shape.flops() / 1e9;
-  state.counters["GFLOP/s"] = Counter(gflop, Counter::kIsRate);
-  state.counters["of_peak"] = Counter(gflop / peak, Counter::kIsRate);
+  bench::time_in_turn(state, copies.size(), [&](std::size_t turn) { call(copies[turn]); });
+  bench::count_flops(state, shape.flops(), peak);
 }
 
 Shape linear(std::int64_t rows, std::int64_t k, std::int64_t n,
@@ -190,23 +160,13 @@ std::vector<Shape> all_shapes() {
 }  // namespace
 }  // namespace assay::backend::cpu
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   using namespace assay::backend::cpu;
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  const std::string isa(name(active_isa()));
-  const double peak = assay::bench::measure_fma_peak();
-  benchmark::AddCustomContext("isa", isa);
-  benchmark::AddCustomContext("peak_gflops", std::to_string(peak));
+  std::vector<assay::bench::TimedCase> cases;
   for (const Shape& shape : all_shapes()) {
-    benchmark::RegisterBenchmark(
-        shape.name.c_str(),
-        [shape, peak](benchmark::State& state) { time_shape(state, shape, peak); })
-        ->Unit(benchmark::kMicrosecond)
-        ->MinTime(0.05);
+    cases.push_back({shape.name, [shape](benchmark::State& state, double peak) {
+                       time_shape(state, shape, peak);
+                     }});
   }
-  benchmark::RunSpecifiedBenchmarks();
-} catch (const assay::Error& error) {
-  std::fprintf(stderr, "cpu_gemm_bench: %s\n", error.what());
-  return 2;
+  return assay::bench::run_cases(argc, argv, cases);
 }

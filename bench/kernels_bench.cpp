@@ -3,18 +3,9 @@
 /// differ; its buffers are several copies that together exceed the second-level cache, used in
 /// turn. The counters are GFLOP/s with their share of the measured peak, and GB/s of input and
 /// output.
-#include <benchmark/benchmark.h>
-
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <functional>
-#include <random>
-#include <string>
-#include <vector>
+#include <memory>
 
-#include "backend/cpu/aligned_buffer.h"
-#include "backend/cpu/isa.h"
 #include "backend/cpu/kernels/attention.h"
 #include "backend/cpu/kernels/depthwise.h"
 #include "backend/cpu/kernels/elementwise.h"
@@ -23,20 +14,16 @@
 #include "backend/cpu/kernels/resize.h"
 #include "backend/cpu/kernels/softmax.h"
 #include "backend/cpu/kernels/transpose.h"
-#include "fma_peak.h"
+#include "kernel_bench.h"
 
 namespace assay::backend::cpu {
 namespace {
 
 using graph::Activation;
 
-AlignedBuffer random_buffer(std::int64_t count, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<float> uniform(-2.0F, 2.0F);
-  AlignedBuffer buffer(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < buffer.size(); ++i) buffer.data()[i] = uniform(generator);
-  return buffer;
-}
+using bench::random_buffer;
+
+constexpr float kBound = 2.0F;
 
 /// A kernel with its sizes: `run(x, y)` reads `inputs` floats and writes `outputs`.
 struct Case {
@@ -66,33 +53,24 @@ bool verified(const Case& timed, const AlignedBuffer& x) {
 }
 
 void time_case(benchmark::State& state, const Case& timed, double peak) {
-  constexpr std::int64_t kBeyondCache = 2 << 20;  // floats: 8 MiB
-  const std::int64_t copies =
-      std::clamp<std::int64_t>(kBeyondCache / (timed.inputs + timed.outputs), 1, 64);
+  const std::int64_t copies = bench::copies_beyond_cache(timed.inputs + timed.outputs, 64);
   std::vector<AlignedBuffer> inputs;
   std::vector<AlignedBuffer> outputs;
   for (std::int64_t i = 0; i < copies; ++i) {
-    inputs.push_back(random_buffer(timed.inputs, static_cast<unsigned>(i)));
+    inputs.push_back(random_buffer(timed.inputs, static_cast<unsigned>(i), kBound));
     outputs.emplace_back(static_cast<std::size_t>(timed.outputs));
   }
   if (!verified(timed, inputs[0])) {
     state.SkipWithError("the result differs from the portable kernel's");
     return;
   }
-  std::size_t turn = 0;
-  for (auto _ : state) {
+  bench::time_in_turn(state, inputs.size(), [&](std::size_t turn) {
     timed.run(inputs[turn].data(), outputs[turn].data());
-    benchmark::ClobberMemory();
-    turn = (turn + 1) % inputs.size();
-  }
-  const auto calls = static_cast<double>(state.iterations());
-  using benchmark::Counter;
+  });
   const double bytes = 4.0 * static_cast<double>(timed.inputs + timed.outputs);
-  state.counters["GB/s"] = Counter(calls * bytes / 1e9, Counter::kIsRate);
-  if (timed.flops > 0) {
-    state.counters["GFLOP/s"] = Counter(calls * timed.flops / 1e9, Counter::kIsRate);
-    state.counters["of_peak"] = Counter(calls * timed.flops / 1e9 / peak, Counter::kIsRate);
-  }
+  state.counters["GB/s"] = benchmark::Counter(static_cast<double>(state.iterations()) * bytes / 1e9,
+                                              benchmark::Counter::kIsRate);
+  if (timed.flops > 0) bench::count_flops(state, timed.flops, peak);
 }
 
 /// q, k and v as one fused projection leaves them; softmax is not counted as operations.
@@ -147,7 +125,7 @@ Case depthwise_case(std::int64_t size, std::int64_t channels, int kernel, int st
   timed.outputs = args.out_height * args.out_width * channels;
   timed.flops = 2.0 * kernel * kernel * static_cast<double>(timed.outputs);
   const std::int64_t taps = std::int64_t{kernel} * kernel;
-  auto weight = std::make_shared<AlignedBuffer>(random_buffer((taps + 1) * channels, 99));
+  auto weight = std::make_shared<AlignedBuffer>(random_buffer((taps + 1) * channels, 99, kBound));
   timed.run = [=](const float* x, float* y) {
     DepthwiseArgs call = args;
     call.x = x;
@@ -176,7 +154,7 @@ Case resize_case(std::int64_t in, std::int64_t out, std::int64_t channels, graph
 
 std::vector<Case> small_cases() {
   constexpr std::int64_t kCount = 1 << 16;
-  auto ones = std::make_shared<AlignedBuffer>(random_buffer(512, 7));
+  auto ones = std::make_shared<AlignedBuffer>(random_buffer(512, 7, kBound));
   std::vector<Case> cases;
   cases.push_back({"copy", kCount, kCount, 0,
                    [](const float* x, float* y) { activate(Activation::none, x, y, kCount); }});
@@ -229,18 +207,11 @@ std::vector<Case> all_cases() {
 
 int main(int argc, char** argv) {
   using namespace assay::backend::cpu;
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  const std::string isa(name(active_isa()));
-  const double peak = assay::bench::measure_fma_peak();
-  benchmark::AddCustomContext("isa", isa);
-  benchmark::AddCustomContext("peak_gflops", std::to_string(peak));
+  std::vector<assay::bench::TimedCase> cases;
   for (const Case& timed : all_cases()) {
-    benchmark::RegisterBenchmark(
-        timed.name.c_str(),
-        [timed, peak](benchmark::State& state) { time_case(state, timed, peak); })
-        ->Unit(benchmark::kMicrosecond)
-        ->MinTime(0.05);
+    cases.push_back({timed.name, [timed](benchmark::State& state, double peak) {
+                       time_case(state, timed, peak);
+                     }});
   }
-  benchmark::RunSpecifiedBenchmarks();
+  return assay::bench::run_cases(argc, argv, cases);
 }
