@@ -12,7 +12,7 @@
 // clang-format on
 
 #include "backend/cpu/kernels/partial-inl.h"
-#include "backend/cpu/kernels/vector_math-inl.h"
+#include "backend/cpu/kernels/tile_activation-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::backend::cpu {

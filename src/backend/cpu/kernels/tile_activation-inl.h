@@ -27,27 +27,27 @@ inline constexpr int kAbreast = 6;
 inline constexpr int kAbreast = 3;
 #endif
 
-template <class D>
+template <class D, int kCount = kAbreast>
 struct Abreast {
   using V = hn::Vec<D>;
-  V lane[kAbreast];
+  V lane[kCount];
 
   /// Each vector becomes `function` of itself.
   template <class Function>
   HWY_INLINE void each(const Function& function) {
-    for (int i = 0; i < kAbreast; ++i) lane[i] = function(i);
+    for (int i = 0; i < kCount; ++i) lane[i] = function(i);
   }
 };
 
-/// 2^x for −126 <= x <= 126: x becomes fraction and integer, and 2^fraction a polynomial.
-template <class D>
-HWY_INLINE Abreast<D> exp2_abreast(D d, const Abreast<D>& x) {
+/// 2^x for −126 <= x <= 127: x becomes fraction and integer, and 2^fraction a polynomial.
+template <class D, int kCount>
+HWY_INLINE Abreast<D, kCount> exp2_abreast(D d, const Abreast<D, kCount>& x) {
   using V = hn::Vec<D>;
   const hn::RebindToUnsigned<D> du;
   const V rounder = hn::Set(d, kRounder);
-  Abreast<D> power;
-  Abreast<D> fraction;
-  Abreast<D> h;
+  Abreast<D, kCount> power;
+  Abreast<D, kCount> fraction;
+  Abreast<D, kCount> h;
   power.each([&](int i) HWY_ATTR { return hn::Add(x.lane[i], rounder); });
   fraction.each([&](int i)
                     HWY_ATTR { return hn::Sub(x.lane[i], hn::Sub(power.lane[i], rounder)); });
@@ -66,22 +66,33 @@ HWY_INLINE Abreast<D> exp2_abreast(D d, const Abreast<D>& x) {
   return h;
 }
 
-/// x / (1 + 2^(−x log2 e)). The exponent is rounded once, so the result errs by up to |x| ulp more
-/// than Silu() does where it is small itself: by less than 3e-8 absolutely, for any x. Beyond ±87
-/// the power stays what it is there, which changes nothing that a float can hold next to x.
-template <class D>
-HWY_INLINE void silu_abreast(D d, Abreast<D>& x) {
+/// SiLU, x / (1 + e^-x) (Elfwing, Uchibe and Doya 2017), the power as 2^(−x log2 e). Its exponent
+/// is rounded once, so a result errs by 4 ulp and |x| ulp more where it is small itself: by less
+/// than 5e-8 absolutely, for any x. As the formula and torch have it, what is below −88 gives −0
+/// and −infinity gives NaN: the power is infinite there, and its inverse 0.
+template <class D, int kCount>
+HWY_INLINE void silu_abreast(D d, Abreast<D, kCount>& x) {
   using V = hn::Vec<D>;
-  Abreast<D> e;
+  Abreast<D, kCount> e;
+  hn::Mask<D> finite[kCount];
   const V scale = hn::Set(d, -1.44269504F);
+  const V largest = hn::Set(d, 127.0F);
   e.each([&](int i) HWY_ATTR { return hn::Mul(x.lane[i], scale); });
-  e.each([&](int i) HWY_ATTR { return AtMost(d, 126.0F, e.lane[i]); });
+  for (int i = 0; i < kCount; ++i) finite[i] = hn::Lt(e.lane[i], largest);
   e.each([&](int i) HWY_ATTR { return AtLeast(d, -126.0F, e.lane[i]); });
   e = exp2_abreast(d, e);
   const V one = hn::Set(d, 1.0F);
   e.each([&](int i) HWY_ATTR { return hn::Add(e.lane[i], one); });
-  e.each([&](int i) HWY_ATTR { return Reciprocal(d, e.lane[i]); });
+  e.each([&](int i) HWY_ATTR { return hn::IfThenElseZero(finite[i], Reciprocal(d, e.lane[i])); });
   x.each([&](int i) HWY_ATTR { return hn::Mul(x.lane[i], e.lane[i]); });
+}
+
+/// The same of one vector.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Silu(D d, V x) {
+  Abreast<D, 1> alone{{x}};
+  silu_abreast(d, alone);
+  return alone.lane[0];
 }
 
 /// The same arithmetic as Gelu()'s.

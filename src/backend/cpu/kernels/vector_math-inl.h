@@ -1,4 +1,4 @@
-/// Vector exp, GELU and SiLU for fp32 lanes, for use inside HWY_NAMESPACE of a translation unit
+/// Vector exp and GELU for fp32 lanes, for use inside HWY_NAMESPACE of a translation unit
 /// that is compiled for several targets. Every function is templated on the Highway tag D and works
 /// on whole vectors of any width; NaN stays NaN. The polynomials are fitted by
 /// tools/fit-polynomials.py.
@@ -159,16 +159,6 @@ HWY_INLINE V Gelu(D d, V x) {
   const auto negative = hn::Lt(x, hn::Zero(d));
   const V phi = hn::IfThenElse(negative, tail, hn::Sub(hn::Set(d, 1.0F), tail));
   return hn::Mul(x, phi);
-}
-
-/// x / (1 + e^-x) (Elfwing, Uchibe and Doya 2017) within 4 ulp; 0 below -88. -infinity gives NaN,
-/// as the formula does.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V Silu(D d, V x) {
-  const V e = ExpNonPositive(d, hn::Or(x, hn::Set(d, -0.0F)));
-  const V positive = Reciprocal(d, hn::Add(e, hn::Set(d, 1.0F)));
-  const auto negative = hn::Lt(x, hn::Zero(d));
-  return hn::Mul(x, hn::IfThenElse(negative, hn::Mul(e, positive), positive));
 }
 
 }  // namespace HWY_NAMESPACE
