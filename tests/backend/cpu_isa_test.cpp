@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "assay/error.h"
@@ -55,6 +56,29 @@ TEST(CpuIsa, SwitchesTheProcess) {
     EXPECT_EQ(active_isa(), isa);
   }
   use_isa(before);
+}
+
+TEST(CpuIsa, EachSupportedSetBringsThoseBeforeIt) {
+  std::size_t expected = 0;
+  for (const Isa isa : supported_isas()) {
+    expected = std::max(expected, static_cast<std::size_t>(isa) + 1);
+  }
+  EXPECT_EQ(supported_isas().size(), expected);
+  EXPECT_TRUE(std::is_sorted(supported_isas().rbegin(), supported_isas().rend()));
+}
+
+TEST(CpuIsa, TakesEveryNameThatIsBuilt) {
+  for (const Isa isa : built_isas()) {
+    EXPECT_EQ(choose_isa(name(isa), built_isas(), built_isas()), isa);
+  }
+}
+
+TEST(CpuIsa, AnExtensionIsRefusedWhereOnlyItsBaseIsThere) {
+  constexpr std::array kBuilt{Isa::amx,    Isa::avx512_bf16, Isa::avx512_vnni,
+                              Isa::avx512, Isa::avx2,        Isa::portable};
+  expect_refused("amx", kBuilt, kAll, ErrorKind::unsupported, "it has avx512, avx2, portable");
+  expect_refused("avx512_bf16", kBuilt, kAll, ErrorKind::unsupported, "machine does not support");
+  EXPECT_EQ(choose_isa("avx512", kBuilt, kAll), Isa::avx512);
 }
 
 TEST(CpuIsa, PortableIsAlwaysThere) {

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "backend/cpu/cpu_features.h"
 #include "base/error.h"
 
 namespace assay::backend::cpu {
@@ -25,7 +26,10 @@ struct Entry {
 };
 
 // Priority order: the first that the machine supports is used.
-constexpr std::array<Entry, 3> kEntries{{
+constexpr std::array<Entry, 6> kEntries{{
+    {Isa::amx, "amx", HWY_AVX3},
+    {Isa::avx512_bf16, "avx512_bf16", HWY_AVX3},
+    {Isa::avx512_vnni, "avx512_vnni", HWY_AVX3},
     {Isa::avx512, "avx512", HWY_AVX3},
     {Isa::avx2, "avx2", HWY_AVX2},
     {Isa::portable, "portable", HWY_STATIC_TARGET},
@@ -34,6 +38,14 @@ constexpr std::array<Entry, 3> kEntries{{
 const Entry& entry_of(Isa isa) {
   return *std::find_if(kEntries.begin(), kEntries.end(),
                        [isa](const Entry& entry) { return entry.isa == isa; });
+}
+
+/// Whether the machine has what `isa` asks for beyond its Highway target and the sets before it.
+bool has_extension(Isa isa) {
+  const CpuFeatures& features = cpu_features();
+  if (isa >= Isa::avx512_vnni && !features.avx512_vnni) return false;
+  if (isa >= Isa::avx512_bf16 && !features.avx512_bf16) return false;
+  return isa < Isa::amx || features.amx;
 }
 
 std::vector<Isa> isas_among(std::int64_t targets) {
@@ -79,7 +91,11 @@ std::span<const Isa> built_isas() {
 }
 
 std::span<const Isa> supported_isas() {
-  static const std::vector<Isa> isas = isas_among(HWY_TARGETS & hwy::SupportedTargets());
+  static const std::vector<Isa> isas = [] {
+    std::vector<Isa> found = isas_among(HWY_TARGETS & hwy::SupportedTargets());
+    std::erase_if(found, [](Isa isa) { return !has_extension(isa); });
+    return found;
+  }();
   return isas;
 }
 

@@ -8,10 +8,11 @@
 
 namespace assay::backend::cpu {
 
-/// In rising order of preference.
-enum class Isa { portable, avx2, avx512 };
+/// In rising order of preference; each has all of those before it. From `avx512` on fp32 kernels
+/// are the same, bit for bit; what the others add is for operands of bf16 and int8.
+enum class Isa { portable, avx2, avx512, avx512_vnni, avx512_bf16, amx };
 
-/// "portable", "avx2", "avx512".
+/// "portable", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx".
 std::string_view name(Isa isa);
 
 /// The sets that this build has kernels for, best first.
