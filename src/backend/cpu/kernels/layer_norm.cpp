@@ -11,6 +11,7 @@
 // clang-format on
 
 #include "backend/cpu/kernels/partial-inl.h"
+#include "backend/cpu/kernels/row_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::backend::cpu {
@@ -20,33 +21,6 @@ namespace {
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Tag());
-
-/// Sums over a row of (x - center)^kPower, in four independent sums.
-template <int kPower>
-HWY_INLINE float sum_row(const float* x, std::int64_t count, float center) {
-  const Tag d;
-  const Vector middle = hn::Set(d, center);
-  const auto term = [&](Vector value, Vector sum) HWY_ATTR {
-    if constexpr (kPower == 1) return hn::Add(sum, value);
-    const Vector difference = hn::Sub(value, middle);
-    return hn::MulAdd(difference, difference, sum);
-  };
-  Vector sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-  std::int64_t i = 0;
-  for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) sums[j] = term(hn::LoadU(d, x + i + j * kLanes), sums[j]);
-  }
-  for (; i + kLanes <= count; i += kLanes) sums[0] = term(hn::LoadU(d, x + i), sums[0]);
-  if (i < count) {
-    // Lanes beyond the row hold the center, so that they add nothing to a sum of squares.
-    const auto inside = hn::FirstN(d, static_cast<std::size_t>(count - i));
-    const Vector value = LoadPartial(d, x + i, count - i);
-    sums[1] = term(kPower == 1 ? value : hn::IfThenElse(inside, value, middle), sums[1]);
-  }
-  const Vector sum = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
-  return hn::GetLane(hn::SumOfLanes(d, sum));
-}
 
 template <class Access>
 HWY_INLINE void scale_part(Access access, const float* x, float* y, Vector center, Vector inverse,
