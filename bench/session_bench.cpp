@@ -1,6 +1,6 @@
-/// Times a checkpoint's network on the cpu backend, or shows where its time goes.
+/// Times a checkpoint's or bundle's network on the cpu backend, or shows where its time goes.
 ///
-///     session_bench FOLDER [threads [level]]
+///     session_bench FOLDER|BUNDLE [threads [level]]
 ///
 /// Reads commands from the standard input, one a line, so that a script can interleave it with a
 /// peer in one run:
@@ -24,6 +24,7 @@
 #include "assay/error.h"
 #include "backend/backend.h"
 #include "base/file.h"
+#include "bundle/bundle.h"
 #include "checkpoint/checkpoint.h"
 #include "families/families.h"
 #include "graph/passes.h"
@@ -40,14 +41,19 @@ struct Subject {
   std::vector<float> logits;
 };
 
-Subject make_subject(const std::string& folder, int threads, int level) {
-  const checkpoint::Checkpoint opened = checkpoint::open(folder);
-  Subject subject;
+std::shared_ptr<const graph::Graph> graph_of(const std::string& path, int level) {
+  if (bundle::looks_like_bundle(path)) return bundle::read(path).graph;
+  const checkpoint::Checkpoint opened = checkpoint::open(path);
   graph::Graph graph =
       families::build({opened.config, opened.weights, opened.config.transform.input_height,
                        opened.config.transform.input_width});
   graph::optimize(graph, level);
-  subject.graph = std::make_shared<const graph::Graph>(std::move(graph));
+  return std::make_shared<const graph::Graph>(std::move(graph));
+}
+
+Subject make_subject(const std::string& path, int threads, int level) {
+  Subject subject;
+  subject.graph = graph_of(path, level);
   backend::LowerOptions options;
   options.threads = threads;
   options.optimization_level = level;
@@ -142,7 +148,7 @@ void serve(Subject& subject) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: session_bench FOLDER [threads [level]] < commands\n");
+    std::fprintf(stderr, "usage: session_bench FOLDER|BUNDLE [threads [level]] < commands\n");
     return 2;
   }
   try {

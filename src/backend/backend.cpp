@@ -21,9 +21,12 @@ constexpr int kMaxDevice = 63;
 constexpr int kMaxBatch = 65536;
 
 void check(const LowerOptions& options) {
-  if (options.optimization_level != 0 && options.optimization_level != 1) {
-    fail(ErrorKind::unsupported, "optimization level {} is not supported; 0 and 1 are",
-         options.optimization_level);
+  const int level = options.optimization_level;
+  if (level != 0 && level != 1 && level != 3) {
+    fail(ErrorKind::unsupported, "optimization level {} is not supported; 0, 1 and 3 are", level);
+  }
+  if (level != 3 && !options.tactics.empty()) {
+    fail(ErrorKind::bad_input, "tuned tactics are for optimization level 3, not {}", level);
   }
   if (options.max_batch < 1 || options.max_batch > kMaxBatch) {
     fail(ErrorKind::bad_input, "a largest batch of {} is outside 1 to {}", options.max_batch,

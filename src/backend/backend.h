@@ -3,6 +3,7 @@
 /// backend has its own folder; this header is all that the rooms above know of any of them.
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,21 +21,26 @@ struct Normalization {
   std::array<float, 3> std{1, 1, 1};
 };
 
+/// The tactics that a machine's own measurements prefer to the default ones, by step name.
+using Tactics = std::map<std::string, std::string, std::less<>>;
+
 struct LowerOptions {
-  int optimization_level = 1;
+  int optimization_level = 1;  ///< 0, 1 or 3
   int max_batch = 1;
   int threads = 0;  ///< 0: available_cores()
   Normalization normalization;
+  Tactics tactics{};  ///< at level 3: what tune() found; the default tactic for every other step
 };
 
 /// One step of a plan, as `inspect --layers` shows it.
 struct StepInfo {
   std::string name;         ///< the node's name
   std::string operation;    ///< "conv2d", "linear", ...
-  std::string tactic;       ///< which implementation: "gemm.avx512"
+  std::string tactic;       ///< which implementation: "gemm", "inverted residual int8"
   graph::Dims output;       ///< per image
   std::uint64_t flops = 0;  ///< per image, a multiply-add counted as two
   std::uint64_t weight_bytes = 0;
+  std::vector<std::string> choices{};  ///< what LowerOptions::tactics may say here, default first
 };
 
 /// What a call reads: exactly one of the two is not empty.
@@ -87,8 +93,8 @@ Target parse_target(std::string_view text);
 std::vector<std::string_view> built_backends();
 
 /// Lowers `graph` (kept alive by the plan). Throws unsupported with the step's name where the
-/// backend can't run it, and where the backend is not in this build or the machine lacks the
-/// device.
+/// backend can't run it or knows no such tactic, and where the backend is not in this build or the
+/// machine lacks the device.
 std::unique_ptr<Plan> lower(std::shared_ptr<const graph::Graph> graph, const Target& target,
                             const LowerOptions& options);
 

@@ -7,6 +7,8 @@
 #include "backend/cpu/kernels/gemm.h"
 #include "backend/cpu/layout.h"
 #include "backend/cpu/lowering.h"
+#include "backend/cpu/narrow_inverted_residual.h"
+#include "backend/cpu/product.h"
 #include "backend/flops.h"
 
 namespace assay::backend::cpu {
@@ -14,19 +16,11 @@ namespace {
 
 using graph::Conv2d;
 using graph::Graph;
-using graph::kNone;
 using graph::Node;
 
-constexpr std::size_t kBias = 2;
-constexpr std::size_t kResidual = 3;
 constexpr int kKernel = 3;
-/// What the rows in flight take of a core's cache, in floats. Times hardly differ between 192 KiB
-/// and 1 MiB; 256 KiB leaves room for the weights in the smallest second-level caches, too.
-constexpr std::int64_t kInFlight = 64 * 1024;
 
-bool has_residual(const Node& node) {
-  return node.inputs.size() > kResidual && node.inputs[kResidual] != kNone;
-}
+bool has_residual(const Node& node) { return has_input(node, kResidual); }
 
 bool is_pointwise(const Graph& graph, const Node& node) {
   const auto* conv = std::get_if<Conv2d>(&node.op);
@@ -43,17 +37,6 @@ bool is_filter(const Graph& graph, const Node& node) {
   return kernel[2] == kKernel && kernel[3] == kKernel && conv.padding == std::array{1, 1} &&
          conv.dilation == std::array{1, 1} && conv.stride[0] == conv.stride[1] &&
          conv.stride[0] <= 2;
-}
-
-/// Whether `value` is read once, by `reader`'s first input, and is no output of the graph.
-bool only_read_by(const Graph& graph, graph::ValueId value, const Node& reader) {
-  std::size_t reads = 0;
-  for (const Node& node : graph.nodes) {
-    reads += static_cast<std::size_t>(std::ranges::count(node.inputs, value));
-  }
-  const bool output = std::ranges::any_of(
-      graph.outputs, [value](const graph::Output& o) { return o.value == value; });
-  return reads == 1 && !output && reader.inputs[0] == value;
 }
 
 void multiply_all(const PackedMatrix& matrix, const GemmArgs& args) {
@@ -206,7 +189,9 @@ std::shared_ptr<const Bottleneck> make_bottleneck(Lowering& lowering, const Node
   made->channels = in[2];
   made->out_height = out[0];
   made->out_width = out[1];
-  while (made->strip < made->out_height && made->scratch(made->strip + 1) <= kInFlight) {
+  const std::int64_t in_flight =
+      choose_bytes_in_flight(lowering, project) / static_cast<std::int64_t>(sizeof(float));
+  while (made->strip < made->out_height && made->scratch(made->strip + 1) <= in_flight) {
     ++made->strip;
   }
   return made;
@@ -219,14 +204,19 @@ bool is_inverted_residual(const Graph& graph, std::size_t index) {
   const Node& expand = graph.nodes[index];
   const Node& filter = graph.nodes[index + 1];
   const Node& project = graph.nodes[index + 2];
-  return is_pointwise(graph, expand) && !has_residual(expand) && is_filter(graph, filter) &&
-         is_pointwise(graph, project) && only_read_by(graph, expand.output, filter) &&
-         only_read_by(graph, filter.output, project);
+  const bool narrow = expand.precision != graph::Precision::fp32;
+  return narrow == (project.precision != graph::Precision::fp32) && is_pointwise(graph, expand) &&
+         !has_residual(expand) && is_filter(graph, filter) && is_pointwise(graph, project) &&
+         only_read_by(graph, expand.output, filter) && only_read_by(graph, filter.output, project);
 }
 
 void lower_inverted_residual(Lowering& lowering, std::size_t first) {
   const Graph& graph = lowering.graph();
   const Node& expand = graph.nodes[first];
+  if (expand.precision != graph::Precision::fp32) {
+    lower_narrow_inverted_residual(lowering, first);
+    return;
+  }
   const Node& project = graph.nodes[first + 2];
   const auto bottleneck = make_bottleneck(lowering, expand, graph.nodes[first + 1], project);
   Images images;

@@ -152,4 +152,14 @@ bool is_depthwise(const Graph& graph, const Node& node) {
 
 std::vector<Wish> plan_layout(const Graph& graph) { return Planner(graph).run(); }
 
+bool only_read_by(const graph::Graph& graph, graph::ValueId value, const graph::Node& reader) {
+  std::size_t reads = 0;
+  for (const graph::Node& node : graph.nodes) {
+    reads += static_cast<std::size_t>(std::ranges::count(node.inputs, value));
+  }
+  const bool output = std::ranges::any_of(
+      graph.outputs, [value](const graph::Output& o) { return o.value == value; });
+  return reads == 1 && !output && reader.inputs[0] == value;
+}
+
 }  // namespace assay::backend::cpu

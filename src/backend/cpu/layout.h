@@ -23,4 +23,8 @@ std::vector<Wish> plan_layout(const graph::Graph& graph);
 /// A convolution with as many groups as channels, in and out: it has kernels of its own.
 bool is_depthwise(const graph::Graph& graph, const graph::Node& node);
 
+/// Whether `value` is read once, by `reader`'s first input, and is no output of the graph: then a
+/// step of both nodes need not store it.
+bool only_read_by(const graph::Graph& graph, graph::ValueId value, const graph::Node& reader);
+
 }  // namespace assay::backend::cpu

@@ -1,5 +1,7 @@
 #include "backend/cpu/kernels/attention.h"
+#include "backend/cpu/kernels/narrow_attention.h"
 #include "backend/cpu/lowering.h"
+#include "backend/cpu/product.h"
 
 namespace assay::backend::cpu {
 namespace {
@@ -35,17 +37,20 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Attent
   args.heads = op.heads;
   args.head_dim = static_cast<int>(q.width / op.heads);
   args.scale = static_cast<float>(op.scale);
-  Step& step = lowering.add_step(node, "fused", {q, k, v, out},
+  const bool narrow = node.precision == graph::Precision::bf16;
+  const auto items = narrow ? narrow_attention_items : attention_items;
+  const auto run = narrow ? narrow_attention : attention;
+  Step& step = lowering.add_step(node, tactic_of(node, "fused"), {q, k, v, out},
                                  [=](const RunContext& context, const Worker& worker) {
                                    AttentionArgs now = args;
                                    now.q = context.read(q);
                                    now.k = context.read(k);
                                    now.v = context.read(v);
                                    now.out = context.write(out);
-                                   const Range items = share(attention_items(now), worker);
-                                   attention(now, items.begin, items.end, context.scratch);
+                                   const Range mine = share(items(now), worker);
+                                   run(now, mine.begin, mine.end, context.scratch);
                                  });
-  step.scratch = attention_scratch_floats(args);
+  step.scratch = narrow ? narrow_attention_scratch_floats(args) : attention_scratch_floats(args);
 }
 
 }  // namespace assay::backend::cpu

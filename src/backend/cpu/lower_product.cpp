@@ -3,34 +3,11 @@
 #include <memory>
 
 #include "backend/cpu/kernels/depthwise.h"
-#include "backend/cpu/kernels/gemm.h"
 #include "backend/cpu/lowering.h"
-#include "base/error.h"
+#include "backend/cpu/product.h"
 
 namespace assay::backend::cpu {
 namespace {
-
-constexpr std::size_t kBias = 2;
-constexpr std::size_t kResidual = 3;
-
-/// A product whose pointers are still places.
-struct Product {
-  std::shared_ptr<const PackedMatrix> matrix;
-  GemmArgs args;
-  std::shared_ptr<const std::vector<std::int64_t>> segments;
-  Place a;
-  Place c;
-  Place residual;  ///< block −1: none
-
-  void run(const RunContext& context, const Worker& worker) const {
-    GemmArgs now = args;
-    now.segment_offsets = *segments;
-    now.a = context.read(a);
-    now.c = context.write(c);
-    if (residual.block >= 0) now.residual = context.read(residual);
-    gemm(*matrix, now, gemm_share(*matrix, now, worker.index, worker.count));
-  }
-};
 
 /// The strides of `place` for lines of `line_rows` rows.
 void set_strides(const Place& place, std::int64_t line_rows, std::int64_t& row,
@@ -47,9 +24,7 @@ std::int64_t common_line(std::span<const Place> places) {
   return places.front().rows;
 }
 
-bool has_residual(const graph::Node& node) {
-  return node.inputs.size() > kResidual && node.inputs[kResidual] != graph::kNone;
-}
+bool has_residual(const graph::Node& node) { return has_input(node, kResidual); }
 
 /// The place of a product's output, over its residual where that dies here.
 Place place_product(Lowering& lowering, const graph::Node& node) {
@@ -57,23 +32,6 @@ Place place_product(Lowering& lowering, const graph::Node& node) {
     return lowering.place_of(node.output);
   }
   return lowering.place_output(node);
-}
-
-/// Weights [O, I, kh, kw] of output channels [first, first + count) as rows [kh][kw][I].
-std::vector<float> channels_last(std::span<const float> weight, const graph::Dims& dims,
-                                 std::int64_t first, std::int64_t count) {
-  const std::int64_t in = dims[1];
-  const std::int64_t taps = dims[2] * dims[3];
-  std::vector<float> out(static_cast<std::size_t>(count * in * taps));
-  for (std::int64_t o = 0; o < count; ++o) {
-    for (std::int64_t i = 0; i < in; ++i) {
-      for (std::int64_t t = 0; t < taps; ++t) {
-        out[static_cast<std::size_t>((o * taps + t) * in + i)] =
-            weight[static_cast<std::size_t>(((first + o) * in + i) * taps + t)];
-      }
-    }
-  }
-  return out;
 }
 
 /// The input of a convolution, with as much margin as its padding needs.
@@ -104,16 +62,12 @@ void lower_convolution(Lowering& lowering, const graph::Node& node, const graph:
   const graph::Dims& out = lowering.dims(node.output);
   const graph::Dims& in = lowering.dims(node.inputs[0]);
   const graph::Dims& dims = lowering.dims(node.inputs[1]);
-  const std::vector<float> weight = lowering.weight(node, 1, "weight");
-  const std::vector<float> bias = lowering.optional_weight(node, kBias, "bias");
 
   Product product;
   product.c = y;
-  std::vector<Place> places{x, y};
-  if (has_residual(node)) {
-    product.residual = lowering.place_of(node.inputs[kResidual]);
-    places.push_back(product.residual);
-  }
+  product.a = x;
+  if (has_residual(node)) product.residual = lowering.place_of(node.inputs[kResidual]);
+  const std::vector<Place> places = places_of(product);
   GemmArgs& args = product.args;
   args.activation = op.activation;
   // An image of one line may have a margin too: what counts is whether lines are kept apart.
@@ -139,23 +93,19 @@ void lower_convolution(Lowering& lowering, const graph::Node& node, const graph:
   const std::int64_t each = dims[0] / op.groups;
   for (int group = 0; group < op.groups; ++group) {
     Product part = product;
-    part.a = x;
     part.a.offset += group * dims[1] - op.padding[0] * line_stride - op.padding[1] * x.row_stride;
     part.c.offset += group * each;
     if (part.residual.block >= 0) part.residual.offset += group * each;
-    const std::span<const float> part_bias =
-        bias.empty() ? std::span<const float>()
-                     : std::span(bias).subspan(static_cast<std::size_t>(group * each),
-                                               static_cast<std::size_t>(each));
-    part.matrix = std::make_shared<const PackedMatrix>(
-        pack_matrix(channels_last(weight, dims, group * each, each), part_bias, each,
-                    dims[1] * dims[2] * dims[3], lowering.constants()));
+    part.weights = pack_weights(lowering, node, group * each, each);
     groups.push_back(std::move(part));
   }
-  lowering.add_step(node, pointwise ? "gemm" : "implicit gemm", places,
-                    [groups = std::move(groups)](const RunContext& context, Worker worker) {
-                      for (const Product& group : groups) group.run(context, worker);
-                    });
+  const std::int64_t scratch = groups.front().scratch();
+  Step& step =
+      lowering.add_step(node, tactic_of(node, pointwise ? "gemm" : "implicit gemm"), places,
+                        [groups = std::move(groups)](const RunContext& context, Worker worker) {
+                          for (const Product& group : groups) group.run(context, worker);
+                        });
+  step.scratch = scratch;
 }
 
 void lower_depthwise(Lowering& lowering, const graph::Node& node, const graph::Conv2d& op) {
@@ -209,19 +159,15 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Conv2d
   }
 }
 
-void lower_node(Lowering& lowering, const graph::Node& node, const graph::Linear& op) {
-  const graph::Dims& dims = lowering.dims(node.inputs[1]);
+Product linear_product(Lowering& lowering, const graph::Node& node, const Place& a) {
+  const graph::Dims& dims = lowering.dims(node.inputs[kWeight]);
   Product product;
-  product.a = lowering.place_of(node.inputs[0]);
+  product.a = a;
   product.c = place_product(lowering, node);
-  std::vector<Place> places{product.a, product.c};
-  if (has_residual(node)) {
-    product.residual = lowering.place_of(node.inputs[kResidual]);
-    places.push_back(product.residual);
-  }
+  if (has_residual(node)) product.residual = lowering.place_of(node.inputs[kResidual]);
   GemmArgs& args = product.args;
-  args.activation = op.activation;
-  args.rows = common_line(places);
+  args.activation = std::get<graph::Linear>(node.op).activation;
+  args.rows = common_line(places_of(product));
   args.lines = product.a.rows / args.rows;
   set_strides(product.a, args.rows, args.a_row, args.a_line);
   set_strides(product.c, args.rows, args.c_row, args.c_line);
@@ -230,12 +176,16 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Linear
   }
   args.segment_length = dims[1];
   product.segments = std::make_shared<const std::vector<std::int64_t>>(1, 0);
-  product.matrix = std::make_shared<const PackedMatrix>(
-      pack_matrix(lowering.weight(node, 1, "weight"), lowering.optional_weight(node, kBias, "bias"),
-                  dims[0], dims[1], lowering.constants()));
-  lowering.add_step(node, "gemm", places, [product](const RunContext& context, Worker worker) {
-    product.run(context, worker);
-  });
+  product.weights = pack_weights(lowering, node, 0, dims[0]);
+  return product;
+}
+
+void lower_node(Lowering& lowering, const graph::Node& node, const graph::Linear&) {
+  const Product product = linear_product(lowering, node, lowering.place_of(node.inputs[0]));
+  Step& step = lowering.add_step(
+      node, tactic_of(node, "gemm"), places_of(product),
+      [product](const RunContext& context, Worker worker) { product.run(context, worker); });
+  step.scratch = product.scratch();
 }
 
 }  // namespace assay::backend::cpu

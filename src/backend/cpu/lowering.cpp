@@ -1,10 +1,12 @@
 #include "backend/cpu/lowering.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/cpu/inverted_residual.h"
 #include "backend/cpu/kernels/normalize.h"
 #include "backend/cpu/margin.h"
+#include "backend/cpu/narrow_fusion.h"
 #include "backend/flops.h"
 #include "base/error.h"
 
@@ -37,18 +39,34 @@ Lowering::Lowering(const graph::Graph& graph, const LowerOptions& options)
 Program Lowering::finish() {
   lower_input();
   for (node_index_ = 0; node_index_ < graph_.nodes.size(); ++node_index_) {
-    if (fused_ && is_inverted_residual(graph_, node_index_)) {
-      lower_inverted_residual(*this, node_index_);
-      node_index_ += 2;
-    } else {
-      const graph::Node& node = graph_.nodes[node_index_];
+    const std::size_t first = node_index_;
+    const std::size_t count = fused_ ? group_size(first) : 1;
+    // Inputs of the whole group that nothing reads after it may be written over by its last node.
+    node_index_ += count - 1;
+    const graph::Node& node = graph_.nodes[node_index_];
+    if (count == 1) {
       std::visit([&](const auto& op) { lower_node(*this, node, op); }, node.op);
+    } else if (is_inverted_residual(graph_, first)) {
+      lower_inverted_residual(*this, first);
+    } else {
+      lower_narrow_group(*this, first, count);
     }
     program_.steps.back().materialized.push_back(graph_.nodes[node_index_].output);
+    program_.steps.back().info.choices = std::exchange(choices_, {});
   }
+  check_tactics();
   zero_margins();
   plan_memory();
   return std::move(program_);
+}
+
+std::size_t Lowering::group_size(std::size_t first) {
+  if (is_inverted_residual(graph_, first)) return 3;
+  const std::size_t count = narrow_group(graph_, first);
+  if (!is_mlp_group(graph_, first, count)) return count;
+  if (choose(graph_.nodes[first + count - 1], {"mlp", "apart"}) == "mlp") return count;
+  choices_.clear();  // they are the last node's, which is not in this step any more
+  return count - 1;
 }
 
 void Lowering::lower_input() {
@@ -172,6 +190,26 @@ std::vector<float> Lowering::optional_weight(const graph::Node& node, std::size_
                                              std::string_view role) const {
   if (input >= node.inputs.size() || node.inputs[input] == graph::kNone) return {};
   return weight(node, input, role);
+}
+
+std::string Lowering::choose(const graph::Node& node,
+                             std::initializer_list<std::string_view> choices) {
+  choices_.assign(choices.begin(), choices.end());
+  const auto tuned = options_.tactics.find(node.name);
+  if (tuned == options_.tactics.end() ||
+      std::ranges::find(choices, tuned->second) == choices.end()) {
+    return choices_.front();
+  }
+  chosen_.insert(node.name);
+  return tuned->second;
+}
+
+void Lowering::check_tactics() const {
+  for (const auto& [step, tactic] : options_.tactics) {
+    if (chosen_.contains(step)) continue;
+    fail(ErrorKind::unsupported,
+         "tuning says '{}' for step '{}', which has no such tactic here; tune again", tactic, step);
+  }
 }
 
 Step& Lowering::add_step(const graph::Node& node, std::string_view tactic,

@@ -1,7 +1,9 @@
 #pragma once
 /// The state of a lowering: where each value lies, and the steps so far. One lower_*.cpp file holds
 /// the operators of a kind.
+#include <initializer_list>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +61,10 @@ class Lowering {
   [[nodiscard]] std::vector<float> optional_weight(const graph::Node& node, std::size_t input,
                                                    std::string_view role) const;
 
+  /// The tactic for the step that `node` ends: what tuning says, else the first of `choices`. Asked
+  /// once a step.
+  std::string choose(const graph::Node& node, std::initializer_list<std::string_view> choices);
+
   /// Where the plan keeps its constants; what is allocated there lives as long as the plan.
   [[nodiscard]] ConstantPool& constants() { return program_.constants; }
 
@@ -70,7 +76,11 @@ class Lowering {
                 const Place& to);
 
  private:
+  /// How many nodes from `first` on are lowered as one step.
+  std::size_t group_size(std::size_t first);
   void lower_input();
+  /// Throws unsupported where tuning names a step or a tactic that is not there.
+  void check_tactics() const;
   Place placed_within(graph::ValueId value);
   /// Whether nothing after the current node reads any value in `block`.
   [[nodiscard]] bool dies_here(int block) const;
@@ -84,7 +94,9 @@ class Lowering {
   std::vector<Wish> wishes_;
   std::vector<std::vector<std::size_t>> readers_;  ///< indices of the nodes that read each value
   std::size_t node_index_ = 0;
-  std::vector<Place> margins_;  ///< images with a margin to be zeroed
+  std::vector<std::string> choices_;  ///< of the step to come
+  std::set<std::string> chosen_;      ///< names of the steps that tuning decided
+  std::vector<Place> margins_;        ///< images with a margin to be zeroed
   Program program_;
 };
 

@@ -40,6 +40,8 @@ ASSAY_AMX inline void multiply(const BlockArgs& args, bool lower, bool right) {
   const std::byte* const a_lower = args.a + kTileRows * args.row_bytes;
   const std::byte* b = args.b;
   const std::int64_t b_row = args.columns * 4;
+  const auto steps = static_cast<int>(args.row_bytes / kStepBytes);
+  const int pieces = (args.pending->left + steps - 1) / steps;
   for (std::int64_t k = 0; k < args.row_bytes; k += kStepBytes, b += kTileRows * b_row) {
     _tile_loadd(4, a + k, args.row_bytes);
     _tile_loadd(6, b, b_row);
@@ -56,15 +58,17 @@ ASSAY_AMX inline void multiply(const BlockArgs& args, bool lower, bool right) {
         _tile_dpbusd(1, 4, 7);
       }
     }
-    if (!lower) continue;
-    _tile_loadd(5, a_lower + k, args.row_bytes);
-    if constexpr (kBf16) {
-      _tile_dpbf16ps(2, 5, 6);
-      if (right) _tile_dpbf16ps(3, 5, 7);
-    } else {
-      _tile_dpbusd(2, 5, 6);
-      if (right) _tile_dpbusd(3, 5, 7);
+    if (lower) {
+      _tile_loadd(5, a_lower + k, args.row_bytes);
+      if constexpr (kBf16) {
+        _tile_dpbf16ps(2, 5, 6);
+        if (right) _tile_dpbf16ps(3, 5, 7);
+      } else {
+        _tile_dpbusd(2, 5, 6);
+        if (right) _tile_dpbusd(3, 5, 7);
+      }
     }
+    args.pending->run(pieces);
   }
 }
 

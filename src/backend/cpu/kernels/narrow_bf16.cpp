@@ -63,17 +63,22 @@ void avx512_bf16_block(const BlockArgs& args) {
   }
 }
 
-ASSAY_BF16 void avx512_to_bf16(const float* x, std::int64_t count, std::byte* to) {
-  std::int64_t i = 0;
-  for (; i + 32 <= count; i += 32) {
-    const __m512bh codes = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + i + 16), _mm512_loadu_ps(x + i));
-    _mm512_storeu_si512(to + 2 * i, (__m512i)codes);
-  }
-  for (; i < count; i += 16) {
-    const __mmask16 inside =
-        count - i >= 16 ? __mmask16{0xFFFF} : static_cast<__mmask16>((1U << (count - i)) - 1);
-    const __m256bh codes = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(inside, x + i));
-    _mm256_mask_storeu_epi16(to + 2 * i, inside, (__m256i)codes);
+ASSAY_BF16 void avx512_to_bf16(const ConvertArgs& args) {
+  const std::int64_t whole = args.count / 32 * 32;
+  for (int r = 0; r < args.rows; ++r) {
+    const float* const x = args.x + r * args.stride;
+    std::byte* const to = args.to + r * args.to_stride;
+    for (std::int64_t i = 0; i < whole; i += 32) {
+      const __m512bh codes =
+          _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + i + 16), _mm512_loadu_ps(x + i));
+      _mm512_storeu_si512(to + 2 * i, (__m512i)codes);
+    }
+    for (std::int64_t i = whole; i < args.count; i += 16) {
+      const std::int64_t left = args.count - i;
+      const auto inside = static_cast<__mmask16>(left >= 16 ? 0xFFFFU : (1U << left) - 1);
+      const __m256bh codes = _mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(inside, x + i));
+      _mm256_mask_storeu_epi16(to + 2 * i, inside, (__m256i)codes);
+    }
   }
 }
 

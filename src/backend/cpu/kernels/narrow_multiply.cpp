@@ -26,23 +26,28 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<float, 16>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
-/// Vectors that are worked on side by side: a part of a row, or some rows.
-constexpr int kSide = 4;
+/// Rows of a block that are finished at a time, and vectors of them that are worked on side by
+/// side.
+constexpr int kPieceRows = 4;
+constexpr int kSide = kLanes == 16 ? 8 : 4;
+constexpr int kPieces = kBlockRows / kPieceRows;
 
-/// A block's place in the result.
-struct Place {
-  const NarrowMatrix& b;
-  const NarrowTarget& target;
-  const NarrowKernels& kernels;
+/// A block of sums and its place in the result.
+struct Block : Pending {
+  const NarrowMatrix* b = nullptr;
+  const NarrowTarget* target = nullptr;
+  void (*to_bf16)(const ConvertArgs& args) = nullptr;
   std::int64_t column = 0;  ///< first
   int columns = 0;          ///< that exist; the panel may be wider
   int rows = 0;
-  std::array<float*, kBlockRows> f32{};  ///< column 0 of each row
+  int row = 0;  ///< the next piece's first
+  float* sums = nullptr;
+  std::array<float*, kBlockRows> f32{};  ///< the first column of each row
   std::array<const float*, kBlockRows> residual{};
-  std::byte* packed = nullptr;  ///< of the first row
+  std::byte* packed = nullptr;  ///< the first column of the first row
 };
 
-/// The first `count` (1 to kLanes) lanes.
+/// The first `count` lanes.
 HWY_INLINE void put(hn::Vec<D> y, const float* residual, float* c, int count) {
   const D d;
   if (count >= kLanes) {
@@ -54,136 +59,168 @@ HWY_INLINE void put(hn::Vec<D> y, const float* residual, float* c, int count) {
   }
 }
 
-/// kSide vectors of sums, from `first` of row `row` on, become numbers: in fp32 where they belong,
-/// or in place for conversion.
-template <bool kInteger, graph::Activation kActivation>
-HWY_INLINE void finish_side(const Place& place, float* sums, int row, int first, int row_vectors) {
+enum class Output { f32, bf16, u8 };
+
+/// The next kPieceRows rows of a block whose panel has kColumns columns.
+template <bool kInteger, graph::Activation kActivation, Output kOutput, int kColumns>
+void finish_piece(Pending& pending) {
+  auto& block = static_cast<Block&>(pending);
   const D d;
-  Side<D, kSide> y;
-  int rows[kSide];
-  int starts[kSide];
-  for (int i = 0; i < kSide; ++i) {
-    rows[i] = row + (first + i) / row_vectors;
-    starts[i] = (first + i) % row_vectors * kLanes;
-  }
-  y.each([&](int i) HWY_ATTR {
-    const float* const sum = sums + rows[i] * kPanelColumns + starts[i];
-    const auto bias = hn::Load(d, place.b.bias + place.column + starts[i]);
-    if constexpr (kInteger) {
-      const hn::RebindToSigned<D> di;
-      const auto exact = hn::BitCast(di, hn::Load(d, sum));
-      const auto scale = hn::Load(d, place.b.scale + place.column + starts[i]);
-      return hn::MulAdd(hn::ConvertTo(d, exact), scale, bias);
-    } else {
-      return hn::Add(hn::Load(d, sum), bias);
+  constexpr int kRowVectors = kColumns / kLanes;
+  constexpr int kVectors = kPieceRows * kRowVectors;
+  constexpr int kGroup = std::min(kSide, kVectors);
+  const int first_row = block.row;
+  block.row += kPieceRows;
+  float* const sums = block.sums + first_row * kPanelColumns;
+  const float* const bias = block.b->bias + block.column;
+  [[maybe_unused]] const float* const scale = kInteger ? block.b->scale + block.column : nullptr;
+  [[maybe_unused]] const std::int64_t packed_row =
+      kOutput == Output::f32 ? 0 : block.target->next->row_bytes();
+  // A copy: no store of bytes can change it, so that it stays in registers.
+  [[maybe_unused]] const numerics::AffineU8 format =
+      kOutput == Output::u8 ? block.target->next->input : numerics::AffineU8();
+  for (int first = 0; first < kVectors; first += kGroup) {
+    Side<D, kGroup> y;
+    y.each([&](int i) HWY_ATTR {
+      const int start = (first + i) % kRowVectors * kLanes;
+      const float* const sum = sums + (first + i) / kRowVectors * kPanelColumns + start;
+      if constexpr (kInteger) {
+        const hn::RebindToSigned<D> di;
+        const auto exact = hn::BitCast(di, hn::Load(d, sum));
+        return hn::MulAdd(hn::ConvertTo(d, exact), hn::Load(d, scale + start),
+                          hn::Load(d, bias + start));
+      } else {
+        return hn::Add(hn::Load(d, sum), hn::Load(d, bias + start));
+      }
+    });
+    short_activation<kActivation>(d, y);
+    for (int i = 0; i < kGroup; ++i) {
+      const int start = (first + i) % kRowVectors * kLanes;
+      const int row = first_row + (first + i) / kRowVectors;
+      if constexpr (kOutput == Output::bf16) {
+        hn::Store(y.at[i], d, block.sums + row * kPanelColumns + start);
+      } else {
+        if (row >= block.rows) continue;
+        if constexpr (kOutput == Output::u8) {
+          StoreU8(d, y.at[i], format, block.packed + row * packed_row + start);
+        } else {
+          const auto r = static_cast<std::size_t>(row);
+          const float* const residual = block.residual[r];
+          put(y.at[i], residual == nullptr ? nullptr : residual + start, block.f32[r] + start,
+              block.columns - start);
+        }
+      }
     }
-  });
-  short_activation<kActivation>(d, y);
-  if (place.target.packed != nullptr) {
-    for (int i = 0; i < kSide; ++i) {
-      hn::Store(y.at[i], d, sums + rows[i] * kPanelColumns + starts[i]);
-    }
-    return;
   }
-  for (int i = 0; i < kSide; ++i) {
-    if (rows[i] >= place.rows) continue;
-    const auto r = static_cast<std::size_t>(rows[i]);
-    const std::int64_t at = place.column + starts[i];
-    put(y.at[i], place.residual[r] == nullptr ? nullptr : place.residual[r] + at, place.f32[r] + at,
-        place.columns - starts[i]);
+  if constexpr (kOutput == Output::bf16) {
+    block.to_bf16({sums, kPanelColumns, std::min(kPieceRows, block.rows - first_row), kColumns,
+                   block.packed + first_row * packed_row, packed_row});
   }
 }
 
-/// A block of sums, whole vectors of the panel's columns.
-template <bool kInteger, graph::Activation kActivation>
-void finish(const Place& place, float* sums, int panel_columns) {
-  const int row_vectors = panel_columns / kLanes;
-  const int vectors = row_vectors * place.rows;
-  for (int first = 0; first < vectors; first += kSide) {
-    finish_side<kInteger, kActivation>(place, sums, 0, first, row_vectors);
-  }
-}
+using Piece = void (*)(Pending& pending);
 
-using Finish = void (*)(const Place& place, float* sums, int panel_columns);
-
-template <bool kInteger>
-Finish finish_of(graph::Activation activation) {
+template <bool kInteger, Output kOutput, int kColumns>
+Piece piece_of(graph::Activation activation) {
+  using graph::Activation;
   switch (activation) {
-    case graph::Activation::none:
-      return &finish<kInteger, graph::Activation::none>;
-    case graph::Activation::gelu:
-      return &finish<kInteger, graph::Activation::gelu>;
-    case graph::Activation::silu:
-      return &finish<kInteger, graph::Activation::silu>;
+    case Activation::none:
+      return &finish_piece<kInteger, Activation::none, kOutput, kColumns>;
+    case Activation::gelu:
+      return &finish_piece<kInteger, Activation::gelu, kOutput, kColumns>;
+    case Activation::silu:
+      return &finish_piece<kInteger, Activation::silu, kOutput, kColumns>;
   }
   return nullptr;
 }
+template <bool kInteger, int kColumns>
+Piece piece_of(const NarrowTarget& target) {
+  if (target.packed == nullptr) return piece_of<kInteger, Output::f32, kColumns>(target.activation);
+  return target.next->precision == graph::Precision::bf16
+             ? piece_of<kInteger, Output::bf16, kColumns>(target.activation)
+             : piece_of<kInteger, Output::u8, kColumns>(target.activation);
+}
+Piece piece_of(bool integer, int columns, const NarrowTarget& target) {
+  if (columns == kPanelColumns) {
+    return integer ? piece_of<true, kPanelColumns>(target) : piece_of<false, kPanelColumns>(target);
+  }
+  return integer ? piece_of<true, 16>(target) : piece_of<false, 16>(target);
+}
 
-/// A block's numbers as operands of the next product, and after the last column its padding.
-void pack_block(const Place& place, const float* numbers) {
-  const NarrowMatrix& next = *place.target.next;
-  const bool bf16 = next.precision == graph::Precision::bf16;
-  const std::int64_t size = bf16 ? 2 : 1;
-  const std::int64_t end = place.column + place.columns;
-  for (int r = 0; r < place.rows; ++r) {
-    std::byte* const row = place.packed + r * next.row_bytes();
-    const float* const x = numbers + r * kPanelColumns;
-    if (bf16) {
-      place.kernels.to_bf16(x, place.columns, row + place.column * size);
-    } else {
-      write_u8(next.input, x, place.columns, row + place.column);
-    }
-    if (end == place.b.n) {
-      std::memset(row + end * size, 0, static_cast<std::size_t>(next.row_bytes() - end * size));
+/// Finds a block's rows, the first of which is row `row`, in the result.
+void locate(Block& block, std::int64_t row, std::int64_t begin) {
+  const NarrowTarget& target = *block.target;
+  if (target.packed != nullptr) {
+    const NarrowMatrix& next = *target.next;
+    const std::int64_t size = next.precision == graph::Precision::bf16 ? 2 : 1;
+    block.packed = target.packed + (row - begin) * next.row_bytes() + block.column * size;
+    return;
+  }
+  std::int64_t line = row / target.rows;
+  std::int64_t in_line = row % target.rows;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(block.rows); ++r) {
+    block.f32[r] = target.f32 + line * target.line + in_line * target.row + block.column;
+    block.residual[r] = target.residual == nullptr
+                            ? nullptr
+                            : target.residual + line * target.residual_line +
+                                  in_line * target.residual_row + block.column;
+    if (++in_line == target.rows) {
+      in_line = 0;
+      ++line;
     }
   }
 }
 
-/// Where rows [row, row + place.rows) of the result are.
-void locate(Place& place, std::int64_t row, std::int64_t begin) {
-  const NarrowTarget& target = place.target;
-  if (target.packed != nullptr) {
-    place.packed = target.packed + (row - begin) * target.next->row_bytes();
-    return;
-  }
-  for (int r = 0; r < place.rows; ++r) {
-    const auto i = static_cast<std::size_t>(r);
-    const std::int64_t line = (row + r) / target.rows;
-    const std::int64_t in_line = (row + r) % target.rows;
-    place.f32[i] = target.f32 + line * target.line + in_line * target.row;
-    if (target.residual != nullptr) {
-      place.residual[i] =
-          target.residual + line * target.residual_line + in_line * target.residual_row;
-    }
+/// Does what is left of a block, and after the last column the padding of its packed rows.
+void complete(Block& block) {
+  block.run(kPieces);
+  if (block.packed == nullptr || block.column + block.columns != block.b->n) return;
+  const NarrowMatrix& next = *block.target->next;
+  const std::int64_t size = next.precision == graph::Precision::bf16 ? 2 : 1;
+  const auto padding = static_cast<std::size_t>((next.k_padded - next.k) * size);
+  for (int r = 0; r < block.rows && padding > 0; ++r) {
+    std::memset(block.packed + r * next.row_bytes() + block.columns * size, 0, padding);
   }
 }
 
 void multiply_rows_of(const NarrowMatrix& b, const std::byte* a, std::int64_t begin,
                       std::int64_t end, std::int64_t panel_begin, std::int64_t panel_end,
                       const NarrowTarget& target, const NarrowKernels& kernels) {
-  const bool bf16 = b.precision == graph::Precision::bf16;
-  const auto multiply = bf16 ? kernels.bf16 : kernels.int8;
-  const Finish finish =
-      bf16 ? finish_of<false>(target.activation) : finish_of<true>(target.activation);
-  alignas(64) float sums[kBlockRows * kPanelColumns];
-  BlockArgs block;
-  block.row_bytes = b.row_bytes();
-  block.sums = sums;
+  const bool integer = b.precision == graph::Precision::int8;
+  const auto multiply = integer ? kernels.int8 : kernels.bf16;
+  // While one block is multiplied the one before is finished.
+  alignas(64) float sums[2][kBlockRows * kPanelColumns];
+  Block blocks[2];
+  for (int i = 0; i < 2; ++i) {
+    blocks[i].b = &b;
+    blocks[i].target = &target;
+    blocks[i].to_bf16 = kernels.to_bf16;
+    blocks[i].sums = sums[i];
+  }
+  int turn = 0;
   for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
     const std::int64_t column = panel * kPanelColumns;
     const auto columns = static_cast<int>(std::min<std::int64_t>(b.n - column, kPanelColumns));
-    block.b = b.data + column * b.row_bytes();
-    block.columns = columns > 16 ? kPanelColumns : 16;
-    for (std::int64_t row = begin; row < end; row += kBlockRows) {
-      block.a = a + (row - begin) * b.row_bytes();
-      block.rows = static_cast<int>(std::min<std::int64_t>(end - row, kBlockRows));
-      multiply(block);
-      Place place{b, target, kernels, column, columns, block.rows};
-      locate(place, row, begin);
-      finish(place, sums, block.columns);
-      if (target.packed != nullptr) pack_block(place, sums);
+    const int width = columns > 16 ? kPanelColumns : 16;
+    const Piece piece = piece_of(integer, width, target);
+    for (std::int64_t row = begin; row < end; row += kBlockRows, turn ^= 1) {
+      Block& block = blocks[turn];
+      Block& before = blocks[turn ^ 1];
+      const auto rows = static_cast<int>(std::min<std::int64_t>(end - row, kBlockRows));
+      multiply({a + (row - begin) * b.row_bytes(), b.row_bytes(), b.data + column * b.row_bytes(),
+                rows, width, block.sums, &before});
+      if (before.piece != nullptr) complete(before);
+      block.piece = piece;
+      block.left = (rows + kPieceRows - 1) / kPieceRows;
+      block.column = column;
+      block.columns = columns;
+      block.rows = rows;
+      block.row = 0;
+      locate(block, row, begin);
     }
   }
+  Block& last = blocks[turn ^ 1];
+  if (last.piece != nullptr) complete(last);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -30,7 +30,7 @@ class Writer {
 
   void write(const float* x, std::int64_t count) {
     if (b_.precision == graph::Precision::bf16) {
-      kernels_.to_bf16(x, count, out_);
+      kernels_.to_bf16({.x = x, .count = count, .to = out_});
       out_ += count * 2;
     } else {
       write_u8(b_.input, x, count, out_);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "backend/cpu/kernels/narrow_block.h"
 #include "backend/cpu/kernels/narrow_convert-inl.h"
 #include "backend/cpu/kernels/partial-inl.h"
 
@@ -35,13 +36,15 @@ HWY_INLINE void write_operands(const float* x, std::int64_t count, std::int64_t 
   }
 }
 
-inline HWY_NOINLINE void write_bf16(const float* x, std::int64_t count, std::byte* to) {
-  write_operands(x, count, 2, to,
-                 [](auto d, auto v, std::byte* out) HWY_ATTR { StoreBf16(d, v, out); });
+inline HWY_NOINLINE void write_bf16(const ConvertArgs& args) {
+  for (int r = 0; r < args.rows; ++r) {
+    write_operands(args.x + r * args.stride, args.count, 2, args.to + r * args.to_stride,
+                   [](auto d, auto v, std::byte* out) HWY_ATTR { StoreBf16(d, v, out); });
+  }
 }
 
-inline HWY_NOINLINE void write_u8(const numerics::AffineU8& format, const float* x,
-                                  std::int64_t count, std::byte* to) {
+inline HWY_NOINLINE void write_u8(numerics::AffineU8 format, const float* x, std::int64_t count,
+                                  std::byte* to) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   write_operands(x, count, 1, to,
                  [&](auto d, auto v, std::byte* out) HWY_ATTR { StoreU8(d, v, format, out); });

@@ -1,0 +1,219 @@
+#include "backend/cpu/narrow_inverted_residual.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "backend/cpu/kernels/depthwise.h"
+#include "backend/cpu/kernels/narrow_depthwise.h"
+#include "backend/cpu/product.h"
+#include "backend/flops.h"
+
+namespace assay::backend::cpu {
+namespace {
+
+using graph::Conv2d;
+using graph::Node;
+
+constexpr int kKernel = 3;
+constexpr std::int64_t kGranule = 32;  ///< bf16 operands in 64 bytes
+
+/// Where a worker's share reads and writes.
+struct Images {
+  Place x, y, residual;
+  const float* in = nullptr;
+  float* out = nullptr;
+  const float* residual_in = nullptr;
+};
+
+/// Bytes of a worker's scratch memory, part after part.
+struct Layout {
+  std::int64_t widened = 0;
+  std::int64_t filtered = 0;
+  std::int64_t packed = 0;
+  [[nodiscard]] std::int64_t floats() const {
+    return (widened + filtered + packed) / static_cast<std::int64_t>(sizeof(float));
+  }
+};
+
+/// Rows of a line-by-line place, as narrow sources and targets name them.
+std::int64_t line_of(const Place& place, std::int64_t width) {
+  return place.single_line() ? width * place.row_stride : place.line_stride;
+}
+
+struct Bottleneck {
+  std::shared_ptr<const NarrowMatrix> expand, project;
+  NarrowMatrix between;  ///< how the widened rows are packed: bf16, as for a product of their width
+  const float* filter = nullptr;
+  const float* filter_bias = nullptr;
+  graph::Activation expand_activation, filter_activation, project_activation;
+  int stride = 1;
+  std::int64_t in_height = 0, in_width = 0, out_height = 0, out_width = 0, wide = 0;
+  std::int64_t strip = 1;  ///< output rows at a time
+
+  [[nodiscard]] std::int64_t line_bytes() const { return in_width * between.row_bytes(); }
+  [[nodiscard]] std::int64_t wide_rows(std::int64_t rows) const {
+    return (rows - 1) * stride + kKernel;
+  }
+  [[nodiscard]] Layout layout(std::int64_t rows) const {
+    const auto bytes = [](std::int64_t count, std::int64_t row_bytes) {
+      return packed_floats(count, row_bytes) * static_cast<std::int64_t>(sizeof(float));
+    };
+    return {wide_rows(rows) * line_bytes(), bytes(rows * out_width, project->row_bytes()),
+            bytes(wide_rows(rows) * in_width, expand->row_bytes())};
+  }
+
+  /// Rows [begin, end) of the widened image into `to`; rows outside the image are zero.
+  void widen(const Images& images, Range rows, std::byte* to, std::byte* packed) const {
+    const std::int64_t first = std::clamp<std::int64_t>(rows.begin, 0, in_height);
+    const std::int64_t last = std::clamp<std::int64_t>(rows.end, first, in_height);
+    const auto zero = [this](std::byte* line, std::int64_t count) {
+      std::memset(line, 0, static_cast<std::size_t>(count * line_bytes()));
+    };
+    zero(to, first - rows.begin);
+    zero(to + (last - rows.begin) * line_bytes(), rows.end - last);
+    if (first == last) return;
+    const std::int64_t segment = 0;
+    NarrowSource source;
+    source.a = images.in;
+    source.rows = in_width;
+    source.a_line = line_of(images.x, in_width);
+    source.a_row = images.x.row_stride;
+    source.segment_offsets = {&segment, 1};
+    source.segment_length = images.x.width;
+    NarrowTarget target;
+    target.packed = to + (first - rows.begin) * line_bytes();
+    target.next = &between;
+    target.activation = expand_activation;
+    pack_rows(*expand, source, first * in_width, last * in_width, packed);
+    multiply_rows(*expand, packed, first * in_width, last * in_width, 0, panel_count(*expand),
+                  target);
+  }
+
+  void filter_rows(const std::byte* from, std::int64_t rows, std::byte* to) const {
+    NarrowDepthwiseArgs args;
+    args.x = from;
+    args.x_pixel = between.row_bytes();
+    args.y = to;
+    args.next = project.get();
+    args.weight = filter;
+    args.bias = filter_bias;
+    args.in_width = in_width;
+    args.out_width = out_width;
+    args.rows = rows;
+    args.channels = wide;
+    args.stride = stride;
+    args.activation = filter_activation;
+    narrow_depthwise(args);
+  }
+
+  void narrow(const std::byte* from, Range rows, const Images& images) const {
+    NarrowTarget target;
+    target.f32 = images.out;
+    target.rows = out_width;
+    target.line = line_of(images.y, out_width);
+    target.row = images.y.row_stride;
+    if (images.residual_in != nullptr) {
+      target.residual = images.residual_in;
+      target.residual_line = line_of(images.residual, out_width);
+      target.residual_row = images.residual.row_stride;
+    }
+    target.activation = project_activation;
+    multiply_rows(*project, from, rows.begin * out_width, rows.end * out_width, 0,
+                  panel_count(*project), target);
+  }
+
+  /// Output rows of `rows`, a strip at a time. The widened rows that two strips share are moved,
+  /// not computed again.
+  void run(const Images& images, Range rows, float* memory) const {
+    const Layout parts = layout(strip);
+    auto* const widened = reinterpret_cast<std::byte*>(memory);
+    std::byte* const filtered = widened + parts.widened;
+    std::byte* const packed = filtered + parts.filtered;
+    Range held{0, 0};  // the widened rows that are there
+    for (std::int64_t row = rows.begin; row < rows.end; row += strip) {
+      const std::int64_t count = std::min(strip, rows.end - row);
+      const std::int64_t begin = row * stride - 1;
+      const Range needed{begin, begin + wide_rows(count)};
+      std::int64_t kept = 0;
+      if (held.size() > 0 && held.end > begin) {
+        kept = held.end - begin;
+        std::memmove(widened, widened + (begin - held.begin) * line_bytes(),
+                     static_cast<std::size_t>(kept * line_bytes()));
+      }
+      widen(images, {begin + kept, needed.end}, widened + kept * line_bytes(), packed);
+      held = needed;
+      filter_rows(widened, count, filtered);
+      narrow(filtered, {row, row + count}, images);
+    }
+  }
+};
+
+std::shared_ptr<const Bottleneck> make_bottleneck(Lowering& lowering, const Node& expand,
+                                                  const Node& filter, const Node& project) {
+  auto made = std::make_shared<Bottleneck>();
+  const graph::Dims& in = lowering.dims(expand.inputs[0]);
+  const graph::Dims& out = lowering.dims(project.output);
+  made->wide = lowering.dims(expand.output)[2];
+  made->expand = pack_weights(lowering, expand, 0, made->wide).narrow;
+  made->project = pack_weights(lowering, project, 0, out[2]).narrow;
+  made->between.precision = graph::Precision::bf16;
+  made->between.k = made->wide;
+  made->between.k_padded = (made->wide + kGranule - 1) / kGranule * kGranule;
+  std::vector<float> taps = lowering.weight(filter, kWeight, "weight");
+  std::vector<float> packed(taps.size());
+  pack_depthwise_weight(taps.data(), made->wide, kKernel, kKernel, packed.data());
+  made->filter = keep(lowering, packed);
+  made->filter_bias = keep(lowering, lowering.optional_weight(filter, kBias, "bias"));
+  made->expand_activation = std::get<Conv2d>(expand.op).activation;
+  made->filter_activation = std::get<Conv2d>(filter.op).activation;
+  made->project_activation = std::get<Conv2d>(project.op).activation;
+  made->stride = std::get<Conv2d>(filter.op).stride[0];
+  made->in_height = in[0];
+  made->in_width = in[1];
+  made->out_height = out[0];
+  made->out_width = out[1];
+  const auto bytes = [&made](std::int64_t rows) {
+    return made->layout(rows).widened + made->layout(rows).filtered;
+  };
+  const std::int64_t in_flight = choose_bytes_in_flight(lowering, project);
+  while (made->strip < made->out_height && bytes(made->strip + 1) <= in_flight) {
+    ++made->strip;
+  }
+  return made;
+}
+
+}  // namespace
+
+void lower_narrow_inverted_residual(Lowering& lowering, std::size_t first) {
+  const graph::Graph& graph = lowering.graph();
+  const Node& expand = graph.nodes[first];
+  const Node& project = graph.nodes[first + 2];
+  const auto bottleneck = make_bottleneck(lowering, expand, graph.nodes[first + 1], project);
+  Images images;
+  images.x = lowering.place_of(expand.inputs[0]);
+  // Never over the residual: other workers still read rows of it around theirs.
+  images.y = lowering.place_output(project);
+  std::vector<Place> places{images.x, images.y};
+  if (has_input(project, kResidual)) {
+    images.residual = lowering.place_of(project.inputs[kResidual]);
+    places.push_back(images.residual);
+  }
+  Step& step = lowering.add_step(
+      project, tactic_of(project, "inverted residual"), places,
+      [bottleneck, images](const RunContext& context, const Worker& worker) {
+        Images now = images;
+        now.in = context.read(images.x);
+        now.out = context.write(images.y);
+        if (images.residual.block >= 0) now.residual_in = context.read(images.residual);
+        bottleneck->run(now, share(bottleneck->out_height, worker), context.scratch);
+      });
+  for (std::size_t i = first; i < first + 2; ++i) {
+    step.info.flops += count_flops(graph, graph.nodes[i]);
+    step.info.weight_bytes += constant_bytes(graph, graph.nodes[i]);
+  }
+  step.serial = false;
+  step.scratch = bottleneck->layout(bottleneck->strip).floats();
+}
+
+}  // namespace assay::backend::cpu
