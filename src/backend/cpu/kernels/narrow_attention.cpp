@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/cpu/kernels/narrow.h"
+#include "backend/cpu/kernels/narrow_block.h"
 
 // clang-format off
 #include "backend/cpu/targets.h"
@@ -15,20 +16,20 @@
 // clang-format on
 
 #include "backend/cpu/kernels/narrow_convert-inl.h"
+#include "backend/cpu/kernels/narrow_tile_activation-inl.h"
 #include "backend/cpu/kernels/partial-inl.h"
 #include "backend/cpu/kernels/transpose-inl.h"
-#include "backend/cpu/kernels/vector_math-inl.h"
 
 #ifndef ASSAY_BACKEND_CPU_KERNELS_NARROW_ATTENTION_ONCE
 #define ASSAY_BACKEND_CPU_KERNELS_NARROW_ATTENTION_ONCE
 namespace assay::backend::cpu {
 namespace {
 
-/// Queries at a time: their scores stay in the second-level cache.
-constexpr std::int64_t kQueries = 64;
-constexpr std::int64_t kPanel = 32;    ///< columns of a panel of a narrow product's B
-constexpr std::int64_t kGranule = 32;  ///< bf16 operands in 64 bytes
-constexpr std::int64_t kLine = 16;     ///< floats
+constexpr std::int64_t kQueries = kBlockRows;  ///< at a time
+constexpr std::int64_t kPanel = kPanelColumns;
+constexpr std::int64_t kBlock = kQueries * kPanel;  ///< sums of one block
+constexpr std::int64_t kGranule = kStepBytes / 2;   ///< bf16 operands in a step
+constexpr std::int64_t kLine = 16;                  ///< floats
 
 std::int64_t round_up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 
@@ -37,55 +38,38 @@ std::int64_t panel_columns(std::int64_t n, std::int64_t column) {
   return n - column <= kPanel / 2 ? kPanel / 2 : kPanel;
 }
 
-/// One head's operands and the rows in flight, all in scratch; sizes in floats.
+/// One head's operands and the block of queries in flight, all in scratch.
 struct Buffers {
   float* keys;           ///< Kᵀ as B [head size, keys]
   float* values;         ///< V as B [keys, head size]
-  float* queries;        ///< packed rows
-  float* scores;         ///< [queries][keys, padded]; before that, a panel of keys as rows
+  float* queries;        ///< packed rows; before that, a panel of keys as rows
+  float* scores;         ///< [keys / 32][32 queries][32 keys]
   float* probabilities;  ///< packed rows
-  float* zeros;          ///< the products' bias
 };
+/// In floats; packed operands are half of one.
 struct Sizes {
   std::int64_t depth;     ///< head size, padded
   std::int64_t keys;      ///< padded
   std::int64_t channels;  ///< head size, padded to panels
-  std::int64_t rows;      ///< queries in flight, padded to the kernels' blocks
 
   explicit Sizes(const AttentionArgs& args)
       : depth(round_up(args.head_dim, kGranule)),
         keys(round_up(args.keys, kPanel)),
-        channels(round_up(args.head_dim, kPanel)),
-        rows(round_up(std::min(args.queries, kQueries), kPanel)) {}
-  [[nodiscard]] std::int64_t packed_keys() const { return std::max(depth, kPanel) * keys / 2; }
+        channels(round_up(args.head_dim, kPanel)) {}
   [[nodiscard]] std::int64_t total() const {
-    return packed_keys() + keys * channels / 2 + rows * depth / 2 + rows * std::max(keys, depth) +
-           rows * keys / 2 + std::max(keys, channels);
+    return (depth * keys + keys * channels + kQueries * depth + kQueries * keys) / 2 +
+           kQueries * keys;
   }
   [[nodiscard]] Buffers divide(float* scratch) const {
     Buffers buffers{};
     buffers.keys = scratch;
-    buffers.values = buffers.keys + packed_keys();
+    buffers.values = buffers.keys + depth * keys / 2;
     buffers.queries = buffers.values + keys * channels / 2;
-    buffers.scores = buffers.queries + rows * depth / 2;
-    buffers.probabilities = buffers.scores + rows * std::max(keys, depth);
-    buffers.zeros = buffers.probabilities + rows * keys / 2;
+    buffers.scores = buffers.queries + kQueries * depth / 2;
+    buffers.probabilities = buffers.scores + kQueries * keys;
     return buffers;
   }
 };
-
-/// A product with B [k, n] at `data`.
-NarrowMatrix matrix(const float* data, std::int64_t k, std::int64_t k_padded, std::int64_t n,
-                    const float* zeros) {
-  NarrowMatrix b;
-  b.precision = graph::Precision::bf16;
-  b.k = k;
-  b.k_padded = k_padded;
-  b.n = n;
-  b.data = reinterpret_cast<const std::byte*>(data);
-  b.bias = zeros;
-  return b;
-}
 
 constexpr std::int64_t kOneSegment[] = {0};
 
@@ -99,13 +83,16 @@ NarrowSource source_of(const float* a, std::int64_t stride, std::int64_t rows, s
   return source;
 }
 
-NarrowTarget target_of(float* c, std::int64_t stride, std::int64_t rows) {
-  NarrowTarget target;
-  target.f32 = c;
-  target.rows = rows;
-  target.row = stride;
-  return target;
+/// Rows of bf16, as pack_rows() makes them for a product over the head size.
+NarrowMatrix row_format(std::int64_t width, std::int64_t padded) {
+  NarrowMatrix b;
+  b.precision = graph::Precision::bf16;
+  b.k = width;
+  b.k_padded = padded;
+  return b;
 }
+
+std::byte* bytes_of(float* floats) { return reinterpret_cast<std::byte*>(floats); }
 
 }  // namespace
 }  // namespace assay::backend::cpu
@@ -116,22 +103,29 @@ namespace assay::backend::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-using Tag = hn::ScalableTag<float>;
+using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Tag());
+constexpr std::int64_t kRowVectors = kPanel / kLanes;
+/// Vectors of a block whose exponentials are computed side by side.
+constexpr int kGroup = kLanes == 16 ? 8 : 4;
 constexpr float kLog2E = 1.44269504F;
+/// What a key that is not there scores: far below any other, and finite.
+constexpr float kNoScore = -1e30F;
 
 /// Kᵀ as panels: pairs of channels are one number of 32 bits, so packed keys only need transposing.
-void pack_keys(const AttentionArgs& args, const float* k, const Sizes& sizes, const NarrowMatrix& b,
-               float* rows, float* out) {
+void pack_keys(const AttentionArgs& args, const float* k, const Sizes& sizes,
+               const Buffers& buffers) {
+  const NarrowMatrix format = row_format(args.head_dim, sizes.depth);
   for (std::int64_t key = 0; key < args.keys; key += kPanel) {
     const std::int64_t columns = panel_columns(args.keys, key);
     const std::int64_t count = std::min(columns, args.keys - key);
-    std::memset(rows, 0, static_cast<std::size_t>(columns * sizes.depth) * 2);
-    pack_rows(b, source_of(k, args.k_stride, args.keys, args.head_dim), key, key + count,
-              reinterpret_cast<std::byte*>(rows));
-    transpose_matrix(rows, sizes.depth / 2, columns, sizes.depth / 2, out + key * sizes.depth / 2,
-                     columns);
+    pack_rows(format, source_of(k, args.k_stride, args.keys, args.head_dim), key, key + count,
+              bytes_of(buffers.queries));
+    std::fill_n(buffers.queries + count * sizes.depth / 2, (columns - count) * sizes.depth / 2,
+                0.0F);
+    transpose_matrix(buffers.queries, sizes.depth / 2, columns, sizes.depth / 2,
+                     buffers.keys + key * sizes.depth / 2, columns);
   }
 }
 
@@ -155,92 +149,126 @@ void pack_values(const AttentionArgs& args, const float* v, const Sizes& sizes, 
   }
 }
 
-/// One row of scores becomes packed probabilities but for their sum, whose inverse is returned.
-HWY_INLINE float softmax_row(const float* HWY_RESTRICT scores, std::int64_t keys, float factor,
-                             std::byte* HWY_RESTRICT packed, std::int64_t keys_padded) {
-  const Tag d;
-  const std::int64_t whole = keys / kLanes * kLanes;
-  Vector top = LoadPartial(d, scores, std::min(keys, kLanes));
-  if (keys < kLanes) {
-    top = hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(keys)), top, hn::Set(d, scores[0]));
+/// The scores of up to 32 packed queries, a panel of keys at a time.
+void score(const AttentionArgs& args, const Sizes& sizes, const Buffers& buffers, int rows,
+           const NarrowKernels& kernels) {
+  Pending nothing;
+  for (std::int64_t key = 0; key < args.keys; key += kPanel) {
+    const auto columns = static_cast<int>(panel_columns(args.keys, key));
+    float* const block = buffers.scores + key / kPanel * kBlock;
+    kernels.bf16({bytes_of(buffers.queries), sizes.depth * 2,
+                  bytes_of(buffers.keys + key * sizes.depth / 2), rows, columns, block, &nothing});
+    const std::int64_t there = std::min(args.keys - key, kPanel);
+    for (std::int64_t r = 0; there < kPanel && r < rows; ++r) {
+      std::fill_n(block + r * kPanel + there, kPanel - there, kNoScore);
+    }
   }
-  for (std::int64_t i = kLanes; i < whole; i += kLanes)
-    top = hn::Max(top, hn::LoadU(d, scores + i));
-  for (std::int64_t i = std::max(whole, kLanes); i < keys; ++i) {
-    top = hn::Max(top, hn::Set(d, scores[i]));
-  }
-  const Vector scale = hn::Set(d, factor);
-  const Vector offset = hn::Mul(hn::MaxOfLanes(d, top), scale);
-  Vector sum = hn::Zero(d);
-  std::int64_t i = 0;
-  for (; i + kLanes <= keys; i += kLanes) {
-    const Vector x = hn::MulSub(hn::LoadU(d, scores + i), scale, offset);
-    const Vector weight = FastExp2NonPositive(d, x);
-    sum = hn::Add(sum, weight);
-    StoreBf16(d, weight, packed + 2 * i);
-  }
-  for (; i < keys_padded; i += kLanes) {
-    const auto inside =
-        hn::FirstN(d, static_cast<std::size_t>(std::clamp<std::int64_t>(keys - i, 0, kLanes)));
-    const Vector x =
-        hn::MulSub(LoadPartial(d, scores + i, std::max<std::int64_t>(keys - i, 0)), scale, offset);
-    const Vector weight = hn::IfThenElseZero(inside, FastExp2NonPositive(d, x));
-    sum = hn::Add(sum, weight);
-    StoreBf16(d, weight, packed + 2 * i);
-  }
-  return 1.0F / hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-HWY_INLINE void scale_row(float* row, std::int64_t count, float factor) {
+/// The largest score of each row, times `factor`.
+void largest(const Sizes& sizes, const float* scores, int rows, float factor, float* out) {
   const Tag d;
-  const Vector by = hn::Set(d, factor);
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    hn::StoreU(hn::Mul(hn::LoadU(d, row + i), by), d, row + i);
+  for (int r = 0; r < rows; ++r) {
+    Vector top = hn::Load(d, scores + r * kPanel);
+    for (std::int64_t key = 0; key < sizes.keys; key += kPanel) {
+      const float* const row = scores + key / kPanel * kBlock + r * kPanel;
+      for (std::int64_t v = 0; v < kRowVectors; ++v)
+        top = hn::Max(top, hn::Load(d, row + v * kLanes));
+    }
+    out[r] = factor * hn::GetLane(hn::MaxOfLanes(d, top));
   }
-  for (; i < count; ++i) row[i] *= factor;
+}
+
+/// Scores become packed probabilities but for their rows' sums, whose inverses are returned.
+void softmax(const Sizes& sizes, const Buffers& buffers, int rows, float factor,
+             const NarrowKernels& kernels, float* inverse) {
+  const Tag d;
+  HWY_ALIGN float top[kQueries] = {};
+  HWY_ALIGN float sums[kQueries * kLanes] = {};
+  largest(sizes, buffers.scores, rows, factor, top);
+  const Vector scale = hn::Set(d, factor);
+  const std::int64_t vectors = rows * kRowVectors;
+  for (std::int64_t key = 0; key < sizes.keys; key += kPanel) {
+    float* const block = buffers.scores + key / kPanel * kBlock;
+    for (std::int64_t first = 0; first < vectors; first += kGroup) {
+      const auto row_of = [first](int i) { return (first + i) / kRowVectors; };
+      Side<Tag, kGroup> x;
+      // Rows past the last are computed, too, where the group reaches over it: they are not used.
+      x.each([&](int i) HWY_ATTR {
+        return hn::MulSub(hn::Load(d, block + (first + i) * kLanes), scale,
+                          hn::Set(d, top[row_of(i)]));
+      });
+      x = short_exp2(d, x);
+      for (int i = 0; i < kGroup; ++i) {
+        float* const sum = sums + row_of(i) * kLanes;
+        hn::Store(hn::Add(hn::Load(d, sum), x.at[i]), d, sum);
+        hn::Store(x.at[i], d, block + (first + i) * kLanes);
+      }
+    }
+    kernels.to_bf16(
+        {block, kPanel, rows, kPanel, bytes_of(buffers.probabilities) + key * 2, sizes.keys * 2});
+  }
+  for (int r = 0; r < rows; ++r) {
+    inverse[r] = 1.0F / hn::GetLane(hn::SumOfLanes(d, hn::Load(d, sums + r * kLanes)));
+  }
+}
+
+/// The weighted sums of values, each row divided by its weights' sum.
+void mix(const AttentionArgs& args, const Sizes& sizes, const Buffers& buffers, int rows,
+         const NarrowKernels& kernels, const float* inverse, float* out) {
+  const Tag d;
+  Pending nothing;
+  alignas(64) float block[kBlock];
+  for (std::int64_t channel = 0; channel < args.head_dim; channel += kPanel) {
+    const auto columns = static_cast<int>(panel_columns(args.head_dim, channel));
+    kernels.bf16({bytes_of(buffers.probabilities), sizes.keys * 2,
+                  bytes_of(buffers.values + channel * sizes.keys / 2), rows, columns, block,
+                  &nothing});
+    for (int r = 0; r < rows; ++r) {
+      const Vector factor = hn::Set(d, inverse[r]);
+      for (std::int64_t c = 0; c < columns; c += kLanes) {
+        const std::int64_t left = args.head_dim - channel - c;
+        const Vector y = hn::Mul(hn::Load(d, block + r * kPanel + c), factor);
+        float* const to = out + r * args.out_stride + channel + c;
+        if (left >= kLanes) {
+          hn::StoreU(y, d, to);
+        } else if (left > 0) {
+          StorePartial(d, y, to, left);
+        }
+      }
+    }
+  }
 }
 
 void attend_head(const AttentionArgs& args, std::int64_t item, const Sizes& sizes,
-                 const Buffers& buffers) {
+                 const Buffers& buffers, const NarrowKernels& kernels) {
   const std::int64_t group = item / args.heads;
   const std::int64_t offset = item % args.heads * args.head_dim;
   const float* const q = args.q + group * args.q_batch_stride + offset;
   float* const out = args.out + group * args.out_batch_stride + offset;
-  const NarrowMatrix keys =
-      matrix(buffers.keys, args.head_dim, sizes.depth, args.keys, buffers.zeros);
-  const NarrowMatrix values =
-      matrix(buffers.values, args.keys, sizes.keys, args.head_dim, buffers.zeros);
-  pack_keys(args, args.k + group * args.k_batch_stride + offset, sizes, keys, buffers.scores,
-            buffers.keys);
+  pack_keys(args, args.k + group * args.k_batch_stride + offset, sizes, buffers);
   pack_values(args, args.v + group * args.v_batch_stride + offset, sizes, buffers.values);
-  auto* const packed = reinterpret_cast<std::byte*>(buffers.queries);
-  auto* const weights = reinterpret_cast<std::byte*>(buffers.probabilities);
+  const NarrowMatrix format = row_format(args.head_dim, sizes.depth);
+  const NarrowSource queries = source_of(q, args.q_stride, args.queries, args.head_dim);
   float inverse[kQueries];
-  for (std::int64_t begin = 0; begin < args.queries; begin += sizes.rows) {
-    const std::int64_t count = std::min(sizes.rows, args.queries - begin);
-    pack_rows(keys, source_of(q, args.q_stride, args.queries, args.head_dim), begin, begin + count,
-              packed);
-    multiply_rows(keys, packed, 0, count, 0, panel_count(keys),
-                  target_of(buffers.scores, sizes.keys, count));
-    for (std::int64_t i = 0; i < count; ++i) {
-      inverse[i] = softmax_row(buffers.scores + i * sizes.keys, args.keys, args.scale * kLog2E,
-                               weights + i * values.row_bytes(), sizes.keys);
-    }
-    float* const to = out + begin * args.out_stride;
-    multiply_rows(values, weights, 0, count, 0, panel_count(values),
-                  target_of(to, args.out_stride, count));
-    for (std::int64_t i = 0; i < count; ++i) {
-      scale_row(to + i * args.out_stride, args.head_dim, inverse[i]);
-    }
+  for (std::int64_t begin = 0; begin < args.queries; begin += kQueries) {
+    const auto rows = static_cast<int>(std::min(kQueries, args.queries - begin));
+    pack_rows(format, queries, begin, begin + rows, bytes_of(buffers.queries));
+    score(args, sizes, buffers, rows, kernels);
+    softmax(sizes, buffers, rows, args.scale * kLog2E, kernels, inverse);
+    mix(args, sizes, buffers, rows, kernels, inverse, out + begin * args.out_stride);
   }
 }
 
 void attend(const AttentionArgs& args, std::int64_t begin, std::int64_t end, float* scratch) {
   const Sizes sizes(args);
   const Buffers buffers = sizes.divide(scratch);
-  std::fill_n(buffers.zeros, std::max(sizes.keys, sizes.channels), 0.0F);
-  for (std::int64_t item = begin; item < end; ++item) attend_head(args, item, sizes, buffers);
+  const NarrowKernels kernels = narrow_kernels();
+  if (kernels.enter != nullptr) kernels.enter();
+  for (std::int64_t item = begin; item < end; ++item) {
+    attend_head(args, item, sizes, buffers, kernels);
+  }
+  if (kernels.leave != nullptr) kernels.leave();
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include <hwy/highway.h>
 // clang-format on
 
-#include "backend/cpu/kernels/narrow_activation-inl.h"
 #include "backend/cpu/kernels/narrow_convert-inl.h"
+#include "backend/cpu/kernels/narrow_tile_activation-inl.h"
 #include "backend/cpu/kernels/partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -59,14 +59,9 @@ HWY_INLINE void store(const NarrowDepthwiseArgs& args, Vector x, std::int64_t ro
 }
 
 template <int kColumns>
-HWY_INLINE void activate(graph::Activation activation, Vector (&sums)[kColumns]) {
-  if (activation == graph::Activation::none) return;
-  const Tag d;
-  const bool silu = activation == graph::Activation::silu;
-#pragma GCC unroll 8
-  for (int t = 0; t < kColumns; ++t) {
-    sums[t] = silu ? FastSilu(d, sums[t]) : FastGelu(d, sums[t]);
-  }
+HWY_INLINE void activate(graph::Activation activation, Side<Tag, kColumns>& sums) {
+  if (activation == graph::Activation::silu) short_silu(Tag(), sums);
+  if (activation == graph::Activation::gelu) short_gelu(Tag(), sums);
 }
 
 /// Output pixels [column, column + kColumns) of `row`, one vector of channels; taps [begin, end) of
@@ -84,9 +79,8 @@ HWY_INLINE void filter(const NarrowDepthwiseArgs& args, std::int64_t row, std::i
     const float* const from = args.bias + channels.first;
     bias = channels.count < kLanes ? LoadPartial(d, from, channels.count) : hn::LoadU(d, from);
   }
-  Vector sums[kColumns];
-#pragma GCC unroll 8
-  for (int t = 0; t < kColumns; ++t) sums[t] = bias;
+  Side<Tag, kColumns> sums;
+  sums.each([&](int) HWY_ATTR { return bias; });
   for (int line = 0; line < kTaps; ++line) {
     const std::byte* const x =
         args.x + 2 * channels.first +
@@ -94,7 +88,7 @@ HWY_INLINE void filter(const NarrowDepthwiseArgs& args, std::int64_t row, std::i
     const Vector w[kTaps] = {weights(line, 0), weights(line, 1), weights(line, 2)};
     if constexpr (kColumns == 1) {
       for (int tap = begin; tap < end; ++tap) {
-        sums[0] = hn::MulAdd(load(x + tap * args.x_pixel), w[tap], sums[0]);
+        sums.at[0] = hn::MulAdd(load(x + tap * args.x_pixel), w[tap], sums.at[0]);
       }
     } else {
       constexpr int kInputs = (kColumns - 1) * kStride + kTaps;
@@ -105,7 +99,7 @@ HWY_INLINE void filter(const NarrowDepthwiseArgs& args, std::int64_t row, std::i
         for (int tap = kTaps - 1; tap >= 0; --tap) {
           const int t = (c - tap) / kStride;
           if (c >= tap && (c - tap) % kStride == 0 && t < kColumns) {
-            sums[t] = hn::MulAdd(value, w[tap], sums[t]);
+            sums.at[t] = hn::MulAdd(value, w[tap], sums.at[t]);
           }
         }
       }
@@ -114,7 +108,7 @@ HWY_INLINE void filter(const NarrowDepthwiseArgs& args, std::int64_t row, std::i
   activate(args.activation, sums);
 #pragma GCC unroll 8
   for (int t = 0; t < kColumns; ++t) {
-    store<kBytes>(args, sums[t], row * args.out_width + column + t, channels);
+    store<kBytes>(args, sums.at[t], row * args.out_width + column + t, channels);
   }
 }
 
