@@ -25,6 +25,12 @@ Constant make_constant(std::vector<float> values) {
   return Constant{DType::f32, bytes, std::move(owner)};
 }
 
+Constant make_constant(DType dtype, std::span<const std::byte> bytes) {
+  auto owner = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+  const std::span<const std::byte> owned(*owner);
+  return Constant{dtype, owned, std::move(owner)};
+}
+
 std::vector<float> to_f32(const Constant& constant) {
   if (!is_constant_type(constant.dtype)) {
     fail(ErrorKind::unsupported, "a constant of type {} has no fp32 form", name(constant.dtype));

@@ -6,9 +6,6 @@
 namespace assay::graph {
 namespace {
 
-constexpr std::size_t kBias = 2;
-constexpr std::size_t kResidual = 3;
-
 /// y = scale · x + shift, a channel each. Source: Ioffe and Szegedy, arXiv 1502.03167, section 3.1.
 struct Affine {
   std::vector<double> scale;
@@ -31,11 +28,12 @@ Affine affine_of(const Graph& graph, const Node& node) {
 }
 
 /// Whether `conv` has nothing between its sum and its output that the affine map would have to
-/// pass.
+/// pass. A weight that was rounded to a narrow format is left alone: rounding it once more would
+/// cost accuracy.
 bool can_take(const Graph& graph, const Uses& uses, const Node& conv) {
   const auto* op = std::get_if<Conv2d>(&conv.op);
-  return op != nullptr && op->activation == Activation::none &&
-         input_or_none(conv, kResidual) == kNone && uses.readers(conv.output) == 1 &&
+  return op != nullptr && conv.precision == Precision::fp32 && op->activation == Activation::none &&
+         input_or_none(conv, kResidualInput) == kNone && uses.readers(conv.output) == 1 &&
          !is_output(graph, conv.output);
 }
 
@@ -48,15 +46,15 @@ void scale_weights(Graph& graph, Node& conv, const Affine& affine) {
     weight[i] = static_cast<float>(weight[i] * affine.scale[i / each]);
   }
   std::vector<float> bias(channels, 0.0F);
-  const ValueId old_bias = input_or_none(conv, kBias);
+  const ValueId old_bias = input_or_none(conv, kBiasInput);
   if (old_bias != kNone) bias = to_f32(*graph.value(old_bias).constant);
   for (std::size_t c = 0; c < channels; ++c) {
     bias[c] = static_cast<float>(bias[c] * affine.scale[c] + affine.shift[c]);
   }
-  conv.inputs.resize(kBias + 1, kNone);
+  conv.inputs.resize(kBiasInput + 1, kNone);
   conv.inputs[1] = add_constant(graph, conv.name + ".weight.folded", dims, std::move(weight));
-  conv.inputs[kBias] = add_constant(graph, conv.name + ".bias.folded",
-                                    {static_cast<std::int64_t>(channels)}, std::move(bias));
+  conv.inputs[kBiasInput] = add_constant(graph, conv.name + ".bias.folded",
+                                         {static_cast<std::int64_t>(channels)}, std::move(bias));
 }
 
 }  // namespace

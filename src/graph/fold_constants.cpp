@@ -105,16 +105,16 @@ bool all_constant(const Graph& graph, const Node& node) {
 }
 
 bool is_residual(const Graph& graph, ValueId id) {
-  constexpr std::size_t kResidual = 3;
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
     const bool may_have_one =
         std::holds_alternative<Conv2d>(node.op) || std::holds_alternative<Linear>(node.op);
-    return may_have_one && input_or_none(node, kResidual) == id;
+    return may_have_one && input_or_none(node, kResidualInput) == id;
   });
 }
 
 /// Gives the node's output its numbers. Weights of any type are widened to fp32 by it.
 bool fold(Graph& graph, const Node& node) {
+  if (node.precision != Precision::fp32) return false;  // a product, which is not folded
   if (!all_constant(graph, node) || is_output(graph, node.output)) return false;
   if (is_residual(graph, node.output)) return false;  // a residual stays an activation
   std::vector<Numbers> inputs;

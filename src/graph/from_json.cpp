@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -85,6 +86,21 @@ ValueId id_from(JsonFields& fields, const char* name, std::size_t values) {
   return static_cast<ValueId>(fields.integer(name, 0, static_cast<std::int64_t>(values) - 1));
 }
 
+void read_precision(JsonFields& fields, Node& node) {
+  if (!fields.has("precision")) return;
+  const std::string text = fields.text("precision");
+  const auto* const found =
+      std::ranges::find_if(kNarrowPrecisions, [&](Precision p) { return name(p) == text; });
+  if (found == kNarrowPrecisions.end()) {
+    fields.refuse("precision", "bf16 or int8, or absent for fp32");
+  }
+  node.precision = *found;
+  if (node.precision != Precision::int8) return;
+  constexpr int kMaxCode = std::numeric_limits<std::uint8_t>::max();
+  node.input_quantization = {fields.single("input_scale"), static_cast<std::uint8_t>(fields.integer(
+                                                               "input_zero_point", 0, kMaxCode))};
+}
+
 Node node_from_json(const Json& json, std::size_t index, std::size_t values) {
   JsonFields fields(json, fmt::format("node {}", index));
   Node node;
@@ -95,6 +111,7 @@ Node node_from_json(const Json& json, std::size_t index, std::size_t values) {
     node.inputs.push_back(id ? static_cast<ValueId>(*id) : kNone);
   }
   node.output = id_from(fields, "output", values);
+  read_precision(fields, node);
   FieldReader reader{fields};
   std::visit([&](auto& op) { visit_fields(reader, op); }, node.op);
   fields.finish();

@@ -7,8 +7,6 @@
 namespace assay::graph {
 namespace {
 
-constexpr std::size_t kResidual = 3;
-
 Activation* activation_of(Node& node) {
   if (auto* conv = std::get_if<Conv2d>(&node.op)) return &conv->activation;
   if (auto* linear = std::get_if<Linear>(&node.op)) return &linear->activation;
@@ -34,7 +32,7 @@ class Fuser {
     const std::size_t index = uses_.producer(id);
     if (index == Uses::kNobody || uses_.readers(id) != 1 || is_output(graph_, id)) return {};
     Node& node = graph_.nodes[index];
-    if (activation_of(node) == nullptr || input_or_none(node, kResidual) != kNone) return {};
+    if (activation_of(node) == nullptr || input_or_none(node, kResidualInput) != kNone) return {};
     return index;
   }
 
@@ -63,8 +61,9 @@ class Fuser {
       if (graph_.value(residual).constant) continue;
       const auto producer = producer_of(made);
       if (!producer) continue;
-      graph_.nodes[*producer].inputs.resize(kResidual + 1, kNone);
-      graph_.nodes[*producer].inputs[kResidual] = residual;
+      std::vector<ValueId>& inputs = graph_.nodes[*producer].inputs;
+      if (inputs.size() <= kResidualInput) inputs.resize(kResidualInput + 1, kNone);
+      inputs[kResidualInput] = residual;
       replace(index, *producer);
       return;
     }

@@ -24,6 +24,13 @@ std::string_view name(Precision precision) {
   return "fp32";
 }
 
+bool can_have(const Operator& op, Precision precision) {
+  if (precision == Precision::fp32) return true;
+  if (const auto* conv = std::get_if<Conv2d>(&op)) return conv->groups == 1;
+  if (std::holds_alternative<Attention>(op)) return precision == Precision::bf16;
+  return std::holds_alternative<Linear>(op);
+}
+
 std::string to_string(std::span<const std::int64_t> dims) {
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }

@@ -44,8 +44,11 @@ struct Constant {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
 };
-/// The types a constant may have: f16, bf16, f32, f64, f8_e4m3, f8_e5m2.
+/// The types a constant may have: f16, bf16, f32, f64, f8_e4m3, f8_e5m2. (An int8 node's weight is
+/// i8 and nothing else.)
 bool is_constant_type(DType dtype);
+/// Owns a copy of `bytes`, which hold numbers of type `dtype`.
+Constant make_constant(DType dtype, std::span<const std::byte> bytes);
 /// Owns a copy of `values` as f32.
 Constant make_constant(std::vector<float> values);
 /// The numbers as fp32, converted from whatever floating type is stored.
@@ -60,6 +63,9 @@ enum class Activation : std::uint8_t { none, gelu, silu };  // gelu is the exact
 enum class Precision : std::uint8_t { fp32, bf16, int8 };
 /// "fp32", "bf16", "int8".
 std::string_view name(Precision precision);
+/// Most products that one sum has at int8: 255 × 127 of each still fit an int32.
+inline constexpr std::int64_t kMaxInt8Depth =
+    std::numeric_limits<std::int32_t>::max() / (255 * 127);
 
 // ---- operators: inputs in the order given; an optional one may be kNone, or left off at the end.
 // Weights, biases and statistics are constants; a residual is not.
@@ -154,6 +160,15 @@ struct Node {
   numerics::AffineU8 input_quantization{};  ///< at int8
 };
 
+/// Whether the operator can take its operands at `precision` at all: bf16 for linear, ungrouped
+/// conv2d and attention, int8 for the first two.
+bool can_have(const Operator& op, Precision precision);
+
+/// Where a Conv2d's or Linear's optional inputs stand.
+inline constexpr std::size_t kBiasInput = 2;
+inline constexpr std::size_t kResidualInput = 3;
+inline constexpr std::size_t kWeightScaleInput = 4;
+
 struct Output {
   std::string name;  ///< "logits", "features"
   ValueId value = kNone;
@@ -177,8 +192,9 @@ Dims infer_shape(const Graph& graph, const Node& node);
 
 /// Checks everything that a backend relies on, for graphs that came out of a file: ids in range,
 /// execution order, unique names, shapes that follow from the operators, constants whose bytes fit
-/// their dims, and sizes within limits (rank ≤ 8, dims ≤ 2^24, elements ≤ 2^31 a value, ≤ 2^20
-/// nodes). Throws corrupt.
+/// their dims, precisions that the operators can have with all that int8 needs (an i8 weight
+/// without -128, scales above 0, depth ≤ kMaxInt8Depth), and sizes within limits (rank ≤ 8, dims ≤
+/// 2^24, elements ≤ 2^31 a value, ≤ 2^20 nodes). Throws corrupt.
 void verify(const Graph& graph);
 
 }  // namespace assay::graph

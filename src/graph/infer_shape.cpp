@@ -78,9 +78,14 @@ class Shapes {
     }
   }
 
-  void residual(std::size_t index, const Dims& wanted) const {
-    expect(index, wanted);
-    if (value(index).constant) refuse("the residual needs to be an activation");
+  /// The optional inputs that Conv2d and Linear share, for an output of dims `out`.
+  void product_extras(const Dims& out) const {
+    if (has(kBiasInput)) constant(kBiasInput, {out.back()});
+    if (has(kResidualInput)) {
+      expect(kResidualInput, out);
+      if (value(kResidualInput).constant) refuse("the residual needs to be an activation");
+    }
+    if (has(kWeightScaleInput)) constant(kWeightScaleInput, {out.back()});
   }
 
  private:
@@ -110,7 +115,7 @@ std::int64_t conv_extent(const Shapes& in, const Conv2d& op, std::size_t axis, s
 }
 
 Dims infer(const Shapes& in, const Conv2d& op) {
-  in.count(2, 4);
+  in.count(2, 5);
   const DimsView x = in.of_rank(0, 3);
   const DimsView weight = in.of_rank(1, 4);
   in.constant(1);
@@ -127,13 +132,12 @@ Dims infer(const Shapes& in, const Conv2d& op) {
   }
   Dims out{conv_extent(in, op, 0, x[0], weight[2]), conv_extent(in, op, 1, x[1], weight[3]),
            weight[0]};
-  if (in.has(2)) in.constant(2, {weight[0]});
-  if (in.has(3)) in.residual(3, out);
+  in.product_extras(out);
   return out;
 }
 
 Dims infer(const Shapes& in, const Linear&) {
-  in.count(2, 4);
+  in.count(2, 5);
   const DimsView x = in.of_rank_at_least(0, 1);
   const DimsView weight = in.of_rank(1, 2);
   in.constant(1);
@@ -142,8 +146,7 @@ Dims infer(const Shapes& in, const Linear&) {
   }
   Dims out = copy(x);
   out.back() = weight[0];
-  if (in.has(2)) in.constant(2, {weight[0]});
-  if (in.has(3)) in.residual(3, out);
+  in.product_extras(out);
   return out;
 }
 

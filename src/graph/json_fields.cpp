@@ -1,5 +1,7 @@
 #include "graph/json_fields.h"
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -50,6 +52,15 @@ double JsonFields::number(std::string_view name) {
   const Json& json = field(name);
   if (!json.is_number()) refuse(name, "a number");
   return json.get<double>();
+}
+
+float JsonFields::single(std::string_view name) {
+  const double wide = number(name);
+  if (std::abs(wide) <= std::numeric_limits<float>::max()) {
+    const auto narrow = static_cast<float>(wide);
+    if (static_cast<double>(narrow) == wide) return narrow;
+  }
+  refuse(name, "a number of fp32");
 }
 
 std::string JsonFields::text(std::string_view name) {

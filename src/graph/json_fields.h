@@ -20,6 +20,8 @@ class JsonFields {
   [[nodiscard]] bool has(std::string_view name) const;
   std::int64_t integer(std::string_view name, std::int64_t least, std::int64_t most);
   double number(std::string_view name);
+  /// A number that is an fp32 exactly, as it is where an fp32 was written.
+  float single(std::string_view name);
   std::string text(std::string_view name);
   /// An array of at most `most` entries.
   const Json& array(std::string_view name, std::size_t most);

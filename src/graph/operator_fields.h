@@ -48,5 +48,7 @@ void visit_fields(Visit& visit, Op& op) {
 /// The words for the enumerations, in the order of their values.
 inline constexpr std::array<std::string_view, 3> kActivationNames{"none", "gelu", "silu"};
 inline constexpr std::array<std::string_view, 2> kResizeModeNames{"bilinear", "bicubic"};
+/// fp32 goes without saying.
+inline constexpr std::array<Precision, 2> kNarrowPrecisions{Precision::bf16, Precision::int8};
 
 }  // namespace assay::graph

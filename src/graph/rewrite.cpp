@@ -41,12 +41,16 @@ ValueId input_or_none(const Node& node, std::size_t index) {
 }
 
 ValueId add_constant(Graph& graph, const std::string& name, Dims dims, std::vector<float> numbers) {
+  return add_constant(graph, name, std::move(dims), make_constant(std::move(numbers)));
+}
+
+ValueId add_constant(Graph& graph, const std::string& name, Dims dims, Constant constant) {
   std::string unique = name;
   for (int i = 2; std::ranges::find(graph.values, unique, &Value::name) != graph.values.end();
        ++i) {
     unique = fmt::format("{}_{}", name, i);
   }
-  graph.values.push_back({std::move(unique), std::move(dims), make_constant(std::move(numbers))});
+  graph.values.push_back({std::move(unique), std::move(dims), std::move(constant)});
   return static_cast<ValueId>(graph.values.size() - 1);
 }
 

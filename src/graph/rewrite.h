@@ -33,7 +33,8 @@ bool is_output(const Graph& graph, ValueId id);
 /// The node's input, or kNone where it is left off.
 ValueId input_or_none(const Node& node, std::size_t index);
 
-/// Adds a constant of fp32 numbers; `name` is made unique with a number where it is taken.
+/// Adds a constant; `name` is made unique with a number where it is taken.
+ValueId add_constant(Graph& graph, const std::string& name, Dims dims, Constant constant);
 ValueId add_constant(Graph& graph, const std::string& name, Dims dims, std::vector<float> numbers);
 
 }  // namespace assay::graph

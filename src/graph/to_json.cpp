@@ -41,6 +41,11 @@ Json node_to_json(const Node& node) {
   for (const ValueId id : node.inputs) inputs.push_back(id == kNone ? Json(nullptr) : Json(id));
   json["inputs"] = std::move(inputs);
   json["output"] = node.output;
+  if (node.precision != Precision::fp32) json["precision"] = name(node.precision);
+  if (node.precision == Precision::int8) {
+    json["input_scale"] = node.input_quantization.scale;
+    json["input_zero_point"] = node.input_quantization.zero_point;
+  }
   FieldWriter writer{json};
   std::visit([&](const auto& op) { visit_fields(writer, op); }, node.op);
   return json;

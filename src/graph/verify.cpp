@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
+#include "graph/verify_precision.h"
 
 namespace assay::graph {
 namespace {
@@ -40,8 +41,8 @@ void check_dims(const Graph& graph, const Value& value) {
 
 void check_constant(const Graph& graph, const Value& value) {
   const Constant& constant = *value.constant;
-  if (!is_constant_type(constant.dtype)) {
-    refuse(graph, "constant '{}' has type {}, a floating type is needed", value.name,
+  if (!is_constant_type(constant.dtype) && constant.dtype != DType::i8) {
+    refuse(graph, "constant '{}' has type {}, a floating type or I8 is needed", value.name,
            name(constant.dtype));
   }
   const auto wanted = static_cast<std::size_t>(elements(value.dims)) *
@@ -106,6 +107,24 @@ void check_node(const Graph& graph, const Node& node, const std::vector<bool>& k
            to_string(inferred), graph.values[node.output].name,
            to_string(graph.values[node.output].dims));
   }
+  const std::string problem = precision_problem(graph, node);
+  if (!problem.empty()) refuse(graph, "node '{}': {}", node.name, problem);
+}
+
+/// An I8 constant that is read is a weight by now; one that is not could be anything.
+void check_i8_is_read(const Graph& graph) {
+  std::vector<bool> read(graph.values.size(), false);
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : node.inputs) {
+      if (id != kNone) read[id] = true;
+    }
+  }
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const Value& value = graph.values[i];
+    if (!read[i] && value.constant && value.constant->dtype == DType::i8) {
+      refuse(graph, "constant '{}' is I8, but is no node's weight", value.name);
+    }
+  }
 }
 
 void check_outputs(const Graph& graph, const std::vector<bool>& computed) {
@@ -144,6 +163,7 @@ void verify(const Graph& graph) {
     refuse(graph, "nothing computes the value '{}'",
            graph.values[static_cast<std::size_t>(orphan - known.begin())].name);
   }
+  check_i8_is_read(graph);
   check_outputs(graph, computed);
 }
 
