@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "backend/reference/operators.h"
+#include "numerics/bf16.h"
 
 namespace assay::backend::reference {
 namespace {
@@ -24,6 +25,12 @@ void softmax(std::span<double> scores) {
     sum += score;
   }
   for (double& score : scores) score /= sum;
+}
+
+void round_to_bf16(std::span<double> numbers) {
+  for (double& number : numbers) {
+    number = numerics::Bf16::decode(numerics::Bf16::encode(static_cast<float>(number)));
+  }
 }
 
 }  // namespace
@@ -49,6 +56,7 @@ void run(const graph::Attention& op, const Call& call) {
         scores[j] = op.scale * dot(part(0, row), part(1, first_key + j));
       }
       softmax(scores);
+      if (call.precision == graph::Precision::bf16) round_to_bf16(scores);
       std::ranges::fill(sums, 0.0);
       for (std::size_t j = 0; j < keys; ++j) {
         const Row value = part(2, first_key + j);

@@ -32,8 +32,6 @@ void gather(const graph::Conv2d& op, const Shape& shape, std::span<const float> 
 void run(const graph::Conv2d& op, const Call& call) {
   const Tensor& x = call.inputs[0];
   const Tensor& weight = call.inputs[1];
-  const bool has_bias = call.inputs.size() > 2 && call.inputs[2].present();
-  const bool has_residual = call.inputs.size() > 3 && call.inputs[3].present();
   const Shape shape{x.dims[0],      x.dims[1],      x.dims[2],
                     weight.dims[1], weight.dims[2], weight.dims[3]};
   const std::int64_t filters = weight.dims[0];
@@ -46,8 +44,9 @@ void run(const graph::Conv2d& op, const Call& call) {
         const std::int64_t filter = group * group_filters;
         const std::int64_t at = (y * call.dims[1] + across) * filters + filter;
         multiply({call.scratch, weight.numbers.data() + filter * depth,
-                  has_bias ? call.inputs[2].numbers.data() + filter : nullptr,
-                  has_residual ? call.inputs[3].numbers.data() + at : nullptr, op.activation},
+                  optional_numbers(call, graph::kWeightScaleInput, filter),
+                  optional_numbers(call, graph::kBiasInput, filter),
+                  optional_numbers(call, graph::kResidualInput, at), op.activation},
                  call.out.subspan(static_cast<std::size_t>(at),
                                   static_cast<std::size_t>(group_filters)));
       }

@@ -25,6 +25,7 @@ double dot_product(std::span<const double> x, const float* weight) {
 }
 
 float finish(const MatrixRow& row, std::size_t n, double sum) {
+  if (row.scale != nullptr) sum *= row.scale[n];
   if (row.bias != nullptr) sum += row.bias[n];
   sum = activate(row.activation, sum);
   if (row.residual != nullptr) sum += row.residual[n];
@@ -32,6 +33,11 @@ float finish(const MatrixRow& row, std::size_t n, double sum) {
 }
 
 }  // namespace
+
+const float* optional_numbers(const Call& call, std::size_t input, std::int64_t first) {
+  const bool present = input < call.inputs.size() && call.inputs[input].present();
+  return present ? call.inputs[input].numbers.data() + first : nullptr;
+}
 
 void multiply(const MatrixRow& row, std::span<float> out) {
   std::size_t n = 0;

@@ -22,6 +22,8 @@ struct Call {
   std::span<const std::int64_t> dims;  ///< the output's
   std::span<float> out;
   std::vector<double>& scratch;  ///< kept between calls; an operator resizes it
+  /// Inputs are rounded already; attention rounds its probabilities, too.
+  graph::Precision precision = graph::Precision::fp32;
 };
 
 void run(const graph::Conv2d& op, const Call& call);

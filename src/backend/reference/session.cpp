@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backend/reference/narrow.h"
 #include "base/error.h"
 
 namespace assay::backend::reference {
@@ -23,6 +24,7 @@ Session::Session(std::shared_ptr<const Program> program)
           program_->memory.size * static_cast<std::size_t>(program_->max_batch))),
       inputs_(most_inputs(graph_)) {
   scratch_.reserve(program_->scratch);
+  for (std::size_t i = 0; i < narrow_.size(); ++i) narrow_[i].resize(program_->narrow_floats[i]);
 }
 
 std::size_t Session::size_of(graph::ValueId id) const {
@@ -69,15 +71,27 @@ void Session::load(const Input& input, int batch) {
   }
 }
 
-void Session::compute(const graph::Node& node, int batch) {
+void Session::gather_inputs(std::size_t node_index, int image) {
+  const graph::Node& node = graph_.nodes[node_index];
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const graph::ValueId id = node.inputs[i];
+    inputs_[i] = id == graph::kNone ? Tensor{} : Tensor{numbers(id, image), graph_.value(id).dims};
+  }
+  for (std::size_t i = 0; i < narrow_inputs(node); ++i) {
+    const std::span<float> narrowed = std::span(narrow_[i]).first(inputs_[i].numbers.size());
+    narrow(node, inputs_[i].numbers, narrowed);
+    inputs_[i].numbers = narrowed;
+  }
+  const std::vector<float>& weight = program_->weights[node_index];
+  if (!weight.empty()) inputs_[1].numbers = weight;
+}
+
+void Session::compute(std::size_t node_index, int batch) {
+  const graph::Node& node = graph_.nodes[node_index];
   for (int image = 0; image < batch; ++image) {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const graph::ValueId id = node.inputs[i];
-      inputs_[i] =
-          id == graph::kNone ? Tensor{} : Tensor{numbers(id, image), graph_.value(id).dims};
-    }
+    gather_inputs(node_index, image);
     const Call call{std::span(inputs_).first(node.inputs.size()), graph_.value(node.output).dims,
-                    activation(node.output, image), scratch_};
+                    activation(node.output, image), scratch_, node.precision};
     std::visit([&](const auto& op) { reference::run(op, call); }, node.op);
   }
 }
@@ -95,18 +109,18 @@ void Session::store(std::string_view output, std::span<float> result, int batch)
 
 void Session::run(const Input& input, int batch, const Results& results) {
   load(input, batch);
-  for (const graph::Node& node : graph_.nodes) compute(node, batch);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) compute(i, batch);
   store("logits", results.logits, batch);
   store("features", results.features, batch);
 }
 
 void Session::trace(const Input& input, int batch, const TraceCallback& callback) {
   load(input, batch);
-  for (const graph::Node& node : graph_.nodes) {
-    compute(node, batch);
-    callback(
-        graph_.value(node.output), batch,
-        {numbers(node.output, 0).data(), size_of(node.output) * static_cast<std::size_t>(batch)});
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    compute(i, batch);
+    const graph::ValueId output = graph_.nodes[i].output;
+    callback(graph_.value(output), batch,
+             {numbers(output, 0).data(), size_of(output) * static_cast<std::size_t>(batch)});
   }
 }
 
@@ -118,7 +132,7 @@ void Session::profile(const Input& input, int batch, std::span<double> seconds) 
   load(input, batch);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto start = std::chrono::steady_clock::now();
-    compute(graph_.nodes[i], batch);
+    compute(i, batch);
     seconds[i] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 }

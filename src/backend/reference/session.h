@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -14,7 +15,9 @@ struct Program {
   std::shared_ptr<const graph::Graph> graph;
   MemoryLayout memory;
   std::vector<std::vector<float>> constants;  ///< by value, empty for activations
+  std::vector<std::vector<float>> weights;    ///< by node, where it needs its own (narrow_weight)
   std::size_t scratch = 0;
+  std::array<std::size_t, 3> narrow_floats{};  ///< most numbers of a narrow input 0, 1, 2
   int max_batch = 1;
   Normalization normalization;
 };
@@ -35,7 +38,9 @@ class Session final : public backend::Session {
   [[nodiscard]] std::size_t place(graph::ValueId id, int image) const;
 
   void load(const Input& input, int batch);
-  void compute(const graph::Node& node, int batch);
+  void compute(std::size_t node_index, int batch);
+  /// The node's inputs for one image, at the node's precision.
+  void gather_inputs(std::size_t node_index, int image);
   void store(std::string_view output, std::span<float> result, int batch) const;
 
   std::shared_ptr<const Program> program_;
@@ -43,6 +48,7 @@ class Session final : public backend::Session {
   std::unique_ptr<float[]> arena_;  // left unset: a batch touches only what it uses
   std::vector<Tensor> inputs_;
   std::vector<double> scratch_;
+  std::array<std::vector<float>, 3> narrow_;  ///< operands in the node's precision
 };
 
 }  // namespace assay::backend::reference
