@@ -51,7 +51,8 @@ void read(std::span<const std::byte> file, bool check_sections) {
   for (const assay::graph::Value& value : bundle.graph->values) {
     if (!value.constant) continue;
     const auto bytes = value.constant->bytes;
-    require(bytes.size() == static_cast<std::size_t>(assay::graph::elements(value.dims)) * 4,
+    const auto each = static_cast<std::size_t>(assay::size_in_bits(value.constant->dtype)) / 8;
+    require(bytes.size() == static_cast<std::size_t>(assay::graph::elements(value.dims)) * each,
             "a constant's bytes are its shape");
     require(bytes.empty() || (bytes.data() >= file.data() &&
                               bytes.data() + bytes.size() <= file.data() + file.size()),

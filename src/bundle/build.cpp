@@ -6,14 +6,28 @@
 #include "families/families.h"
 #include "graph/passes.h"
 #include "image/limits.h"
+#include "quant/quantize.h"
 
 namespace assay::bundle {
 namespace {
 
-void check(const BuildOptions& options) {
-  if (options.precision != "fp32")
-    fail(ErrorKind::unsupported, "precision \"{}\": this build of Assay makes fp32 bundles only",
+graph::Precision precision_of(const BuildOptions& options) {
+  const auto precision = quant::precision_from_name(options.precision);
+  if (!precision)
+    fail(ErrorKind::unsupported,
+         "precision \"{}\": this build of Assay makes fp32, bf16 and int8 bundles",
          options.precision);
+  if (*precision == graph::Precision::int8 && !options.calibration)
+    fail(ErrorKind::bad_input,
+         "precision int8 needs a calibration: 'assay calibrate' makes one from the fp32 bundle and "
+         "images");
+  if (*precision != graph::Precision::int8 && options.calibration)
+    fail(ErrorKind::bad_input, "precision {} takes no calibration: that is for int8",
+         options.precision);
+  return *precision;
+}
+
+void check(const BuildOptions& options) {
   const int level = options.optimization_level;
   if (level == 3)
     fail(ErrorKind::unsupported,
@@ -52,7 +66,7 @@ image::Transform transform_for(const checkpoint::ModelConfig& config, const Buil
   return transform;
 }
 
-/// The precision fp32: every constant as F32, whatever the checkpoint stored.
+/// What every precision begins with: each constant as F32, whatever the checkpoint stored.
 void store_as_f32(graph::Graph& graph) {
   for (graph::Value& value : graph.values)
     if (value.constant && value.constant->dtype != DType::f32)
@@ -97,6 +111,7 @@ graph::Graph network(const checkpoint::Checkpoint& checkpoint, const image::Tran
 
 Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& options) {
   check(options);
+  const graph::Precision precision = precision_of(options);
   const checkpoint::ModelConfig& config = checkpoint.config;
   Bundle bundle;
   bundle.transform = transform_for(config, options);
@@ -105,14 +120,17 @@ Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& optio
   store_as_f32(graph);
   naming(weights_of(checkpoint), [&] { check_folded(graph); });
   graph::verify(graph);
-  bundle.graph = std::make_shared<const graph::Graph>(std::move(graph));
+  bundle.graph = std::make_shared<const graph::Graph>(
+      quant::quantize(graph, precision, options.calibration ? &*options.calibration : nullptr));
   bundle.labels = config.labels;
   bundle.precision = options.precision;
   bundle.optimization_level = options.optimization_level;
   bundle.max_batch = options.max_batch;
   bundle.provenance = {config.architecture, family_of(config.architecture),
                        checkpoint.files,    checkpoint.revision.value_or(""),
-                       config.text,         fmt::format("assay {}", version())};
+                       config.text,         fmt::format("assay {}", version()),
+                       std::nullopt};
+  if (options.calibration) bundle.provenance.calibration = options.calibration->source;
   return bundle;
 }
 

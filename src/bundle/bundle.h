@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint.h"
 #include "graph/graph.h"
 #include "image/image.h"
+#include "quant/calibration.h"
 
 namespace assay::bundle {
 
@@ -26,6 +27,7 @@ struct Provenance {
   std::string revision;     ///< empty where unknown
   std::string config_text;  ///< config.json as it was
   std::string tool_version;
+  std::optional<quant::CalibrationSource> calibration;  ///< at int8, and only there
 };
 
 /// A bundle as a value. Constants of the graph point into the mapped file after read().
@@ -33,7 +35,7 @@ struct Bundle {
   std::shared_ptr<const graph::Graph> graph;
   image::Transform transform;
   std::vector<std::string> labels;
-  std::string precision = "fp32";
+  std::string precision = "fp32";  ///< "fp32", "bf16", "int8": the narrowest that a node has
   int optimization_level = 1;
   int max_batch = 1;
   Provenance provenance;
@@ -41,6 +43,7 @@ struct Bundle {
 
 struct BuildOptions {
   std::string precision = "fp32";
+  std::optional<quant::Calibration> calibration;  ///< for int8: of the fp32 bundle, built likewise
   int optimization_level = 1;
   int max_batch = 1;
   std::int64_t input_height =
@@ -48,10 +51,12 @@ struct BuildOptions {
   std::int64_t input_width = 0;
 };
 
-/// Checkpoint → family → graph → passes → Bundle. Deterministic. At fp32 every constant is F32.
+/// Checkpoint → family → graph → passes → quant::quantize → Bundle. Deterministic. At fp32 every
+/// constant is F32; at bf16 and int8 the products' weights are BF16 and I8.
 /// Throws unsupported for a precision or optimization level that does not exist (yet) and for an
 /// input size other than the configuration's where that is fixed, bad_input for a batch or size out
-/// of range and for weights that are not finite, stored or merged; otherwise as its parts do.
+/// of range, for weights that are not finite, stored or merged, for int8 without a calibration and
+/// for a calibration without int8; otherwise as its parts do.
 Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& options);
 
 /// Writes `bundle`; the same bundle gives the same bytes. Throws bad_input where the file can't be

@@ -13,6 +13,8 @@ Fields::Fields(const Json& json, std::string path) : json_(json), path_(std::mov
 
 std::string Fields::name_of(std::string_view key) const { return fmt::format("{}.{}", path_, key); }
 
+bool Fields::has(const std::string& key) const { return json_.contains(key); }
+
 const Json& Fields::any(const std::string& key) {
   const auto found = json_.find(key);
   if (found == json_.end()) fail(ErrorKind::corrupt, "{} is missing", name_of(key));

@@ -18,6 +18,8 @@ class Fields {
   /// `path` is the object's name in messages: "header.model".
   Fields(const Json& json, std::string path);
 
+  /// Whether the field, which may be left out, is there.
+  [[nodiscard]] bool has(const std::string& key) const;
   [[nodiscard]] const Json& any(const std::string& key);
   [[nodiscard]] const Json& array(const std::string& key);
   [[nodiscard]] Fields object(const std::string& key);

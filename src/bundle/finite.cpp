@@ -31,6 +31,7 @@ std::string_view layer_of(const graph::Graph& graph, graph::ValueId id) {
 }  // namespace
 
 std::optional<float> first_nonfinite(const graph::Constant& constant) {
+  if (constant.dtype == DType::i8) return std::nullopt;
   for (const float number : graph::to_f32(constant))
     if (!std::isfinite(number)) return number;
   return std::nullopt;

@@ -58,6 +58,10 @@ std::array<std::byte, kPreambleBytes> encode(const Preamble& preamble);
 /// file.
 Preamble decode_preamble(std::span<const std::byte> file);
 
+/// The feature of bundles whose products take narrow operands: nodes with a precision of their own,
+/// sections of other types than F32, and the calibration among the provenance.
+inline constexpr const char* kPrecisionFeature = "precision";
+
 /// One section of the data, as the header's table has it.
 struct Section {
   DType dtype = DType::f32;

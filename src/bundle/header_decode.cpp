@@ -6,6 +6,7 @@
 #include "bundle/header.h"
 #include "graph/serialize.h"
 #include "image/limits.h"
+#include "quant/quantize.h"
 
 namespace assay::bundle {
 namespace {
@@ -62,6 +63,19 @@ image::Transform decode_transform(Fields fields) {
   return transform;
 }
 
+quant::CalibrationSource decode_calibration(Fields fields) {
+  quant::CalibrationSource source;
+  source.observer = fields.text("observer");
+  source.images = fields.integer("images", 1, kAny);
+  source.stride = fields.integer("stride", 1, kAny);
+  source.offset = fields.integer("offset", 0, kAny);
+  source.limit = fields.integer("limit", 0, kAny);
+  if (const std::string problem = quant::problem_of(source); !problem.empty())
+    fail(ErrorKind::corrupt, "header.provenance.calibration: {}", problem);
+  fields.finish();
+  return source;
+}
+
 Provenance decode_provenance(Fields fields) {
   Provenance provenance;
   provenance.tool_version = fields.text("tool_version");
@@ -74,6 +88,8 @@ Provenance decode_provenance(Fields fields) {
         {file.text("name"), file.integer("size", 0, kAny), file.text("sha256")});
     file.finish();
   }
+  if (fields.has("calibration"))
+    provenance.calibration = decode_calibration(fields.object("calibration"));
   fields.finish();
   return provenance;
 }
@@ -82,8 +98,9 @@ void decode_model(Fields fields, Bundle& bundle) {
   bundle.provenance.architecture = fields.text("architecture");
   bundle.provenance.family = fields.text("family");
   bundle.precision = fields.text("precision");
-  if (bundle.precision != "fp32")
-    fail(ErrorKind::unsupported, "precision \"{:.40}\", but this build of Assay runs fp32 only",
+  if (!quant::precision_from_name(bundle.precision))
+    fail(ErrorKind::unsupported,
+         "precision \"{:.40}\", but this build of Assay knows fp32, bf16 and int8",
          bundle.precision);
   const auto level = fields.integer("optimization_level", 0, 1000);
   if (level > 1)
@@ -92,6 +109,27 @@ void decode_model(Fields fields, Bundle& bundle) {
   bundle.optimization_level = static_cast<int>(level);
   bundle.max_batch = static_cast<int>(fields.integer("max_batch", 1, kMaxBatch));
   fields.finish();
+}
+
+/// The precision, the feature that announces it, and the calibration stand or fall together.
+void check_precision(const Json& features, const Bundle& bundle) {
+  const Json expected =
+      bundle.precision == "fp32" ? Json::array() : Json::array({kPrecisionFeature});
+  if (features != expected)
+    fail(ErrorKind::corrupt, "header.features is {:.80}, but a bundle of precision {} has {}",
+         features.dump(), bundle.precision, expected.dump());
+  if ((bundle.precision == "int8") != bundle.provenance.calibration.has_value())
+    fail(ErrorKind::corrupt, "header.provenance.calibration is {}, but the precision is {}",
+         bundle.provenance.calibration ? "there" : "missing", bundle.precision);
+}
+
+/// No product is in a narrower format than the bundle says.
+void check_nodes(const graph::Graph& graph, const Bundle& bundle) {
+  const graph::Precision narrowest = *quant::precision_from_name(bundle.precision);
+  for (const graph::Node& node : graph.nodes)
+    if (node.precision > narrowest)
+      fail(ErrorKind::corrupt, "the graph's node \"{:.80}\" is {}, but the precision is {}",
+           node.name, graph::name(node.precision), bundle.precision);
 }
 
 /// What every user of a bundle relies on and graph::verify can't know.
@@ -121,11 +159,13 @@ void check_interface(const graph::Graph& graph, const Bundle& bundle) {
 
 void check_features(const Json& header) {
   Fields fields(header, "header");
-  for (const Json& feature : fields.array("features"))
+  for (const Json& feature : fields.array("features")) {
+    if (feature == kPrecisionFeature) continue;
     fail(ErrorKind::unsupported,
          "the bundle needs the feature {:.60}, which this build of Assay does not know: update "
          "Assay, or build the bundle again with this one",
          feature.is_string() ? feature.dump() : feature.type_name());
+  }
 }
 
 std::vector<Section> decode_sections(const Json& header, std::uint64_t data_bytes) {
@@ -151,11 +191,11 @@ std::vector<Section> decode_sections(const Json& header, std::uint64_t data_byte
 Bundle decode_header(const Json& header) {
   Fields fields(header, "header");
   Bundle bundle;
-  (void)fields.any("features");
   (void)fields.any("sections");
   (void)fields.any("graph");
   bundle.provenance = decode_provenance(fields.object("provenance"));
   decode_model(fields.object("model"), bundle);
+  check_precision(fields.array("features"), bundle);
   bundle.transform = decode_transform(fields.object("preprocessing"));
   for (const Json& label : fields.array("labels")) {
     if (!label.is_string())
@@ -170,6 +210,7 @@ graph::Graph decode_graph(const Json& header, const Bundle& bundle,
                           const std::function<graph::Constant(std::size_t)>& constant) {
   graph::Graph graph = graph::from_json(Fields(header, "header").any("graph"), constant);
   check_interface(graph, bundle);
+  check_nodes(graph, bundle);
   return graph;
 }
 

@@ -21,10 +21,19 @@ Json encode_provenance(const Provenance& provenance) {
   Json files = Json::array();
   for (const checkpoint::SourceFile& file : provenance.files)
     files.push_back({{"name", file.name}, {"size", file.size}, {"sha256", file.sha256}});
-  return {{"tool_version", provenance.tool_version},
-          {"revision", provenance.revision},
-          {"files", std::move(files)},
-          {"config", provenance.config_text}};
+  Json json = {{"tool_version", provenance.tool_version},
+               {"revision", provenance.revision},
+               {"files", std::move(files)},
+               {"config", provenance.config_text}};
+  if (provenance.calibration) {
+    const quant::CalibrationSource& source = *provenance.calibration;
+    json["calibration"] = {{"observer", source.observer},
+                           {"images", source.images},
+                           {"stride", source.stride},
+                           {"offset", source.offset},
+                           {"limit", source.limit}};
+  }
+  return json;
 }
 
 Json encode_sections(std::span<const Section> sections) {
@@ -40,7 +49,9 @@ Json encode_sections(std::span<const Section> sections) {
 }  // namespace
 
 std::string encode_header(const Bundle& bundle, std::span<const Section> sections) {
-  const Json header = {{"features", Json::array()},
+  Json features = Json::array();
+  if (bundle.precision != "fp32") features.push_back(kPrecisionFeature);
+  const Json header = {{"features", std::move(features)},
                        {"model",
                         {{"architecture", bundle.provenance.architecture},
                          {"family", bundle.provenance.family},

@@ -19,6 +19,17 @@ bool all_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
+/// Which types beside F32 a bundle's sections may have.
+std::string_view narrow_types(std::string_view precision) {
+  if (precision == "bf16") return " and BF16";
+  return precision == "int8" ? " and I8" : "";
+}
+
+bool stores(std::string_view precision, DType dtype) {
+  if (dtype == DType::f32) return true;
+  return dtype == (precision == "bf16" ? DType::bf16 : DType::i8) && precision != "fp32";
+}
+
 constexpr Step kSteps[] = {
     {"preamble",
      [](Reader& reader, Bundle&) {
@@ -123,23 +134,26 @@ void Reader::check_sections() {
   }
 }
 
-graph::Constant Reader::constant(std::size_t index, std::size_t& next) const {
+graph::Constant Reader::constant(std::size_t index, std::size_t& next,
+                                 std::string_view precision) const {
   if (index != next || index >= sections_.size())
     fail(ErrorKind::corrupt, "a constant of the graph is section {} of {}, expected {}", index,
          sections_.size(), next);
   ++next;
   const Section& section = sections_[index];
-  if (section.dtype != DType::f32)
-    fail(ErrorKind::corrupt, "section {} is {}, but the precision fp32 stores F32", index,
-         name(section.dtype));
+  if (!stores(precision, section.dtype))
+    fail(ErrorKind::corrupt, "section {} is {}, but the precision {} stores F32{}", index,
+         name(section.dtype), precision, narrow_types(precision));
   return {section.dtype, data().subspan(section.offset, section.size), owner_};
 }
 
 Bundle Reader::decode() {
   Bundle bundle = decode_header(*header_);
   std::size_t next = 0;
-  bundle.graph = std::make_shared<const graph::Graph>(
-      decode_graph(*header_, bundle, [&](std::size_t index) { return constant(index, next); }));
+  bundle.graph =
+      std::make_shared<const graph::Graph>(decode_graph(*header_, bundle, [&](std::size_t index) {
+        return constant(index, next, bundle.precision);
+      }));
   if (next != sections_.size()) fail(ErrorKind::corrupt, "section {} belongs to no constant", next);
   return bundle;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -34,7 +35,9 @@ class Reader {
 
  private:
   /// The numbers of section `index`, which must be `next`: constants take the sections in order.
-  [[nodiscard]] graph::Constant constant(std::size_t index, std::size_t& next) const;
+  /// Its type is one that `precision` stores.
+  [[nodiscard]] graph::Constant constant(std::size_t index, std::size_t& next,
+                                         std::string_view precision) const;
   [[nodiscard]] std::span<const std::byte> data() const;
 
   std::span<const std::byte> file_;

@@ -82,6 +82,23 @@ TEST(Build, Level1StoresFewerStepsThanLevel0) {
             bundle::build(example("mobilevit_xxs"), plain).graph->nodes.size());
 }
 
+TEST(Build, RefusesACalibrationThatDoesNotFitThePrecision) {
+  bundle::BuildOptions options;
+  options.precision = "int8";
+  auto outcome = build_outcome("mobilevit_xxs", options);
+  EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+  EXPECT_THAT(outcome.message, testing::HasSubstr("'assay calibrate'"));
+  options.calibration = quant::Calibration{"mobilevit_xxs", "0", {"max", 1, 1, 0, 0}, {}};
+  EXPECT_THAT(build_outcome("mobilevit_xxs", options).message,
+              testing::HasSubstr("another network"));
+  for (const char* precision : {"fp32", "bf16"}) {
+    options.precision = precision;
+    outcome = build_outcome("mobilevit_xxs", options);
+    EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+    EXPECT_THAT(outcome.message, testing::HasSubstr("takes no calibration"));
+  }
+}
+
 TEST(Build, RefusesWhatDoesNotExistYet) {
   bundle::BuildOptions options;
   options.precision = "fp16";

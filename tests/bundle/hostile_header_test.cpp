@@ -50,8 +50,37 @@ const std::vector<Lie> kLies = {
     {"BatchHuge", [](Json& h) { h["model"]["max_batch"] = 2147483647; }, "max_batch is 2147483647"},
     {"BatchZero", [](Json& h) { h["model"]["max_batch"] = 0; }, "max_batch is 0"},
     {"BatchText", [](Json& h) { h["model"]["max_batch"] = "2"; }, "max_batch is \"2\""},
-    {"PrecisionUnknown", [](Json& h) { h["model"]["precision"] = "fp16"; }, "fp32 only",
+    {"PrecisionUnknown", [](Json& h) { h["model"]["precision"] = "fp16"; }, "fp32, bf16 and int8",
      ErrorKind::unsupported},
+    {"PrecisionWithoutItsFeature", [](Json& h) { h["model"]["precision"] = "bf16"; },
+     "header.features is []"},
+    {"FeatureWithoutItsPrecision", [](Json& h) { h["features"].push_back("precision"); },
+     "header.features is [\"precision\"]"},
+    {"FeatureTwice",
+     [](Json& h) {
+       h["model"]["precision"] = "bf16";
+       h["features"] = {"precision", "precision"};
+     },
+     "header.features is"},
+    {"Int8WithoutCalibration",
+     [](Json& h) {
+       h["model"]["precision"] = "int8";
+       h["features"].push_back("precision");
+     },
+     "header.provenance.calibration is missing"},
+    {"CalibrationWithoutInt8",
+     [](Json& h) {
+       h["provenance"]["calibration"] = {
+           {"observer", "max"}, {"images", 1}, {"stride", 1}, {"offset", 0}, {"limit", 0}};
+     },
+     "header.provenance.calibration is there"},
+    {"CalibrationObserverUnknown",
+     [](Json& h) {
+       h["provenance"]["calibration"] = {
+           {"observer", "luck"}, {"images", 1}, {"stride", 1}, {"offset", 0}, {"limit", 0}};
+     },
+     "no observer 'luck'"},
+    {"SectionHalfAtFp32", [](Json& h) { h["sections"][1]["dtype"] = "BF16"; }, "stores F32"},
     {"LevelUnknown", [](Json& h) { h["model"]["optimization_level"] = 3; }, "levels 0 and 1",
      ErrorKind::unsupported},
     {"InputHuge", [](Json& h) { h["preprocessing"]["input_height"] = 1 << 20; },

@@ -1,0 +1,32 @@
+#pragma once
+/// From an fp32 graph to one whose products take narrow operands.
+#include <optional>
+#include <string_view>
+
+#include "graph/graph.h"
+#include "quant/calibration.h"
+
+namespace assay::quant {
+
+/// "fp32", "bf16", "int8"; nothing for any other name.
+std::optional<graph::Precision> precision_from_name(std::string_view name);
+
+/// The code of an input that was seen to span `range`, which is widened to hold 0, so that zeros
+/// (padding is made of them) stay exact: scale (high - low) / 255, the zero point rounded to
+/// nearest even. A range of nothing but 0 gets scale 1.
+numerics::AffineU8 affine_for(Range range);
+
+/// The graph at `precision`:
+/// - bf16: linear layers, ungrouped convolutions and attention, their weights stored as BF16.
+/// - int8: linear layers and ungrouped convolutions, their weights stored as I8 with a scale an
+///   output channel (its largest magnitude / 127; 1 for a channel of zeros), their inputs coded by
+///   affine_for() of their calibrated range. Attention is bf16.
+/// Everything else (grouped and depthwise convolutions, normalizations, biases) stays fp32.
+///
+/// `calibration` is for int8 and needed there. Throws bad_input where it is absent or one too many,
+/// was made of another graph, lacks a layer or names one that the graph does not have; for a graph
+/// that is not fp32; and unsupported, naming the layer, for sums longer than int8 allows.
+graph::Graph quantize(const graph::Graph& graph, graph::Precision precision,
+                      const Calibration* calibration);
+
+}  // namespace assay::quant
