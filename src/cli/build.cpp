@@ -11,6 +11,7 @@
 #include "cli/output_file.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "quant/quant.h"
 
 namespace assay::cli {
 namespace {
@@ -20,6 +21,7 @@ constexpr int kMaxInputSide = 4096;
 struct Options {
   std::string checkpoint;
   std::string output;
+  std::string calibration;
   bundle::BuildOptions build;
   std::vector<std::int64_t> input_size;
 };
@@ -45,6 +47,20 @@ void print(Console& console, const std::string& path, const bundle::Bundle& bund
                            bytes_text(static_cast<double>(bytes))));
 }
 
+/// What the words must say together; what a precision needs is not the checkpoint's business.
+void check(const Options& options) {
+  const bool int8 = options.build.precision == "int8";
+  if (int8 && options.calibration.empty()) {
+    throw UsageError(
+        "--precision int8 needs --calibration FILE, which 'assay calibrate' makes from the fp32 "
+        "bundle and images");
+  }
+  if (!int8 && !options.calibration.empty()) {
+    throw UsageError(fmt::format("--calibration is for --precision int8; {} does not take it",
+                                 options.build.precision));
+  }
+}
+
 ExitCode run_build(const Options& options, Console& console) {
   bundle::BuildOptions build = options.build;
   if (!options.input_size.empty()) {
@@ -55,6 +71,10 @@ ExitCode run_build(const Options& options, Console& console) {
   std::vector<std::filesystem::path> inputs;
   for (const checkpoint::SourceFile& file : checkpoint.files) {
     inputs.push_back(checkpoint.folder / file.name);
+  }
+  if (!options.calibration.empty()) {
+    inputs.emplace_back(options.calibration);
+    build.calibration = quant::read_calibration(options.calibration);
   }
   check_output(options.output, inputs);
   const bundle::Bundle bundle = bundle::build(checkpoint, build);
@@ -72,8 +92,10 @@ void add_build(Parser& parser) {
             "Folder with config.json and model.safetensors (or its shards and their index)");
   verb.option(options->output, "-o,--output", "FILE",
               "The bundle to write; replaced if it is there", Need::required);
-  verb.option(options->build.precision, "--precision", "NAME",
-              "What weights and arithmetic are in");
+  verb.option(options->build.precision, "--precision", "fp32|bf16|int8",
+              "What the products' weights and operands are in");
+  verb.option(options->calibration, "--calibration", "FILE",
+              "The ranges that int8 needs, from 'assay calibrate'");
   verb.number(options->build.optimization_level, "--opt-level", {0, 5},
               "0: one step an operator, for debugging. 1: every fusion");
   verb.number(options->build.max_batch, "--max-batch", {1, bundle::kMaxBatch},
@@ -81,10 +103,12 @@ void add_build(Parser& parser) {
   verb.numbers(options->input_size, "--input-size", "PIXELS", 2, {1, kMaxInputSide},
                "Input height and width, where the configuration does not fix them");
   verb.json_flag();
+  verb.check([options] { check(*options); });
   verb.footer(
       "Example:\n"
       "  assay build examples/mobilevit_xxs.fashion_mnist -o xxs.assay\n"
-      "  assay build examples/mobilevit_s.fashion_mnist -o s288.assay --input-size 288 288");
+      "  assay build examples/mobilevit_s.fashion_mnist -o s288.assay --input-size 288 288\n"
+      "  assay build examples/mobilevit_s.fashion_mnist -o s-bf16.assay --precision bf16");
   verb.does([options](Console& console) { return run_build(*options, console); });
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/progress.h"
 #include "base/statistics.h"
@@ -64,6 +66,20 @@ Inspection inspect(const InspectOptions& options) {
     inspection.step_seconds.push_back(median(samples));
   }
   return inspection;
+}
+
+std::vector<std::string> step_precisions(const Inspection& inspection) {
+  std::unordered_map<std::string_view, graph::Precision> nodes;
+  for (const graph::Node& node : inspection.description.bundle.graph->nodes) {
+    nodes.emplace(node.name, node.precision);
+  }
+  std::vector<std::string> precisions;
+  for (const backend::StepInfo& step : inspection.plan->steps()) {
+    const auto found = nodes.find(step.name);
+    precisions.emplace_back(
+        graph::name(found == nodes.end() ? graph::Precision::fp32 : found->second));
+  }
+  return precisions;
 }
 
 std::uint64_t total_flops(const backend::Plan& plan) {

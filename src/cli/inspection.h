@@ -30,6 +30,9 @@ struct Inspection {
 /// Reads, lowers and, where asked to, profiles.
 Inspection inspect(const InspectOptions& options);
 
+/// The precision of each of the plan's steps: that of the node it is named after.
+std::vector<std::string> step_precisions(const Inspection& inspection);
+
 /// The sum over the plan's steps, per image.
 std::uint64_t total_flops(const backend::Plan& plan);
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/inspection.h"
+#include "quant/quant.h"
 
 namespace assay::cli {
 namespace {
@@ -20,9 +21,18 @@ Json provenance_json(const bundle::Provenance& provenance) {
   for (const checkpoint::SourceFile& file : provenance.files) {
     files.push_back({{"name", file.name}, {"bytes", file.size}, {"sha256", file.sha256}});
   }
-  return {{"files", files},
-          {"revision", provenance.revision.empty() ? Json() : Json(provenance.revision)},
-          {"tool_version", provenance.tool_version}};
+  Json json{{"files", files},
+            {"revision", provenance.revision.empty() ? Json() : Json(provenance.revision)},
+            {"tool_version", provenance.tool_version}};
+  if (provenance.calibration) {
+    const quant::CalibrationSource& source = *provenance.calibration;
+    json["calibration"] = {{"observer", source.observer},
+                           {"images", source.images},
+                           {"stride", source.stride},
+                           {"offset", source.offset},
+                           {"limit", source.limit}};
+  }
+  return json;
 }
 
 Json sections_json(std::span<const bundle::SectionInfo> sections) {
@@ -41,10 +51,15 @@ Json sections_json(std::span<const bundle::SectionInfo> sections) {
 Json layers_json(const InspectOptions& options, const Inspection& inspection) {
   Json list = Json::array();
   const auto steps = inspection.plan->steps();
+  const std::vector<std::string> precisions = step_precisions(inspection);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    Json step{{"name", steps[i].name},     {"operation", steps[i].operation},
-              {"tactic", steps[i].tactic}, {"output", steps[i].output},
-              {"flops", steps[i].flops},   {"weight_bytes", steps[i].weight_bytes}};
+    Json step{{"name", steps[i].name},
+              {"operation", steps[i].operation},
+              {"precision", precisions[i]},
+              {"tactic", steps[i].tactic},
+              {"output", steps[i].output},
+              {"flops", steps[i].flops},
+              {"weight_bytes", steps[i].weight_bytes}};
     if (options.profile) step["median_seconds"] = inspection.step_seconds[i];
     list.push_back(std::move(step));
   }

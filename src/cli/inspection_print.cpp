@@ -6,6 +6,7 @@
 #include "cli/console.h"
 #include "cli/inspection.h"
 #include "cli/table.h"
+#include "quant/quant.h"
 
 namespace assay::cli {
 namespace {
@@ -40,11 +41,20 @@ void add_provenance(const bundle::Provenance& provenance, Table& table) {
   }
   if (!provenance.revision.empty()) table.row({"revision", provenance.revision});
   table.row({"made by", provenance.tool_version});
+  if (provenance.calibration) {
+    const quant::CalibrationSource& source = *provenance.calibration;
+    const std::string limit =
+        source.limit == 0 ? "no limit" : fmt::format("limit {}", source.limit);
+    table.row(
+        {"calibrated", fmt::format("{} over {} images (offset {}, stride {}, {})", source.observer,
+                                   source.images, source.offset, source.stride, limit)});
+  }
 }
 
-std::vector<std::string> step_cells(const backend::StepInfo& step) {
+std::vector<std::string> step_cells(const backend::StepInfo& step, const std::string& precision) {
   return {step.name,
           step.operation,
+          precision,
           step.tactic,
           graph::to_string(step.output),
           fmt::format("{:.3f}", static_cast<double>(step.flops) / 1e6),
@@ -83,15 +93,16 @@ void print_summary(const InspectOptions& options, const Inspection& inspection, 
 }
 
 void print_layers(const InspectOptions& options, const Inspection& inspection, Console& console) {
-  std::vector<std::string> header{"step",   "operation", "tactic",
+  std::vector<std::string> header{"step",   "operation", "precision",    "tactic",
                                   "output", ">MFLOP",    ">weight bytes"};
   if (options.profile) header.insert(header.end(), {">ms", ">GFLOP/s", ">share"});
   Table table(header);
   const std::vector<double>& seconds = inspection.step_seconds;
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   const auto steps = inspection.plan->steps();
+  const std::vector<std::string> precisions = step_precisions(inspection);
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::vector<std::string> cells = step_cells(steps[i]);
+    std::vector<std::string> cells = step_cells(steps[i], precisions[i]);
     if (options.profile) {
       const auto flops = static_cast<double>(steps[i].flops);
       cells.push_back(fmt::format("{:.4f}", 1e3 * seconds[i]));

@@ -36,6 +36,7 @@ void add_verbs(Parser& parser) {
   parser.app.set_version_flag("--version", std::string(version()), "Print the version and exit");
   parser.app.require_subcommand(1);
   add_build(parser);
+  add_calibrate(parser);
   add_run(parser);
   add_eval(parser);
   add_preprocess(parser);

@@ -23,7 +23,7 @@ void expect_usage_error(const std::vector<std::string>& words, const std::string
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
 }
 
-TEST(Usage, NoVerbNamesThemAll) { expect_usage_error({}, "build, run, eval"); }
+TEST(Usage, NoVerbNamesThemAll) { expect_usage_error({}, "build, calibrate, run, eval"); }
 
 TEST(Usage, UnknownVerbNamesTheNearest) {
   expect_usage_error({"biuld", "x"}, "unknown verb 'biuld'; did you mean 'build'?");
@@ -103,8 +103,8 @@ TEST(Usage, ErrorsAreJsonToo) {
 TEST(Help, EveryVerbHasOneWithAnExample) {
   const Outcome all = assay({"--help"});
   EXPECT_EQ(all.exit, 0);
-  for (const std::string verb : {"build", "run", "eval", "preprocess", "inspect", "verify",
-                                 "families", "bench", "version"}) {
+  for (const std::string verb : {"build", "calibrate", "run", "eval", "preprocess", "inspect",
+                                 "verify", "families", "bench", "version"}) {
     EXPECT_THAT(all.out, HasSubstr("\n  " + verb + " "));
     const Outcome outcome = assay({verb, "--help"});
     EXPECT_EQ(outcome.exit, 0);

@@ -25,10 +25,12 @@ const std::map<std::string, std::set<std::string>>& public_headers() {
       {"families", {"families/families.h"}},
       // isa.h: which instruction sets a build has is for people to see.
       {"backend", {"backend/backend.h", "backend/cpu/isa.h"}},
+      {"quant", {"quant/quant.h"}},
       {"bundle", {"bundle/bundle.h"}},
       {"pipeline",
-       {"pipeline/classifier.h", "pipeline/dataset.h", "pipeline/evaluate.h", "pipeline/measure.h",
-        "pipeline/pipeline.h", "pipeline/preprocess.h"}},
+       {"pipeline/calibrate.h", "pipeline/classifier.h", "pipeline/dataset.h",
+        "pipeline/evaluate.h", "pipeline/measure.h", "pipeline/pipeline.h",
+        "pipeline/preprocess.h"}},
   };
   return headers;
 }

@@ -1,0 +1,109 @@
+#include "pipeline/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/progress.h"
+#include "bundle/bundle.h"
+#include "cli/cli.h"
+#include "cli/console.h"
+#include "cli/output_file.h"
+#include "cli/verb.h"
+#include "pipeline/dataset.h"
+#include "quant/quant.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+struct Options {
+  std::string bundle;
+  std::string data;
+  std::string output;
+  pipeline::CalibrateOptions calibrate;
+};
+
+pipeline::CalibrateReport calibrate(const Options& options, const bundle::Bundle& bundle) {
+  const auto dataset =
+      pipeline::open_dataset(options.data, bundle.labels,
+                             {.selection = options.calibrate.selection, .require_labels = false});
+  Progress bar("calibrate", dataset->size().value_or(0));
+  pipeline::CalibrateOptions calibrate = options.calibrate;
+  calibrate.progress = [&bar](std::uint64_t, auto) { bar.advance(); };
+  return pipeline::calibrate(bundle, *dataset, calibrate);
+}
+
+Json to_json(const Options& options, const pipeline::CalibrateReport& report) {
+  const quant::Calibration& calibration = report.calibration;
+  Json failed = Json::array();
+  for (const pipeline::FailedImage& image : report.failed) {
+    failed.push_back({{"image", image.name}, {"message", image.message}});
+  }
+  return {{"calibration", options.output},
+          {"bundle", options.bundle},
+          {"data", options.data},
+          {"architecture", calibration.architecture},
+          {"observer", calibration.source.observer},
+          {"images", calibration.source.images},
+          {"layers", calibration.layers.size()},
+          {"failed", std::move(failed)}};
+}
+
+ExitCode run_calibrate(const Options& options, Console& console) {
+  check_output(options.output, std::vector<std::filesystem::path>{options.bundle, options.data});
+  const pipeline::CalibrateReport report = calibrate(options, bundle::read(options.bundle));
+  quant::write_calibration(report.calibration, options.output);
+  for (const pipeline::FailedImage& image : report.failed) console.complain(image.message);
+  const quant::CalibrationSource& source = report.calibration.source;
+  if (console.json()) {
+    console.json_answer(to_json(options, report));
+  } else {
+    console.line(fmt::format("{}: {}, {} of {} layers' inputs over {} images", options.output,
+                             report.calibration.architecture, source.observer,
+                             report.calibration.layers.size(), source.images));
+  }
+  return report.failed.empty() ? kDone : kBadInput;
+}
+
+std::vector<std::string> observer_names() {
+  const auto names = quant::observers();
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+void add_calibrate(Parser& parser) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 62;
+  const auto options = std::make_shared<Options>();
+  pipeline::CalibrateOptions& calibrate = options->calibrate;
+  Verb verb(parser, "calibrate", "Find the ranges that an int8 build needs");
+  verb.word(options->bundle, "BUNDLE", "What 'assay build' wrote, at precision fp32");
+  verb.option(options->data, "--data", "DATA",
+              "Images as 'assay eval' takes them; labels are not needed", Need::required);
+  verb.option(options->output, "-o,--output", "FILE",
+              "The calibration to write; replaced if it is there", Need::required);
+  verb.choice(calibrate.observer, "--observer", observer_names(),
+              "What becomes of the numbers that a layer reads: max keeps the smallest and largest");
+  verb.number(calibrate.selection.stride, "--stride", {1, kMany}, "Take every N-th image");
+  verb.number(calibrate.selection.offset, "--offset", {0, kMany},
+              "Begin at image N, counting from 0");
+  verb.number(calibrate.selection.limit, "--limit", {1, kMany},
+              "Take N images at most (default: all)");
+  verb.number(calibrate.threads, "--threads", {1, kMaxThreads},
+              "Threads the network uses (default: every core this process may use)");
+  verb.json_flag();
+  verb.footer(
+      "Memory is one image's, however many there are. An image that can't be decoded is reported\n"
+      "and left out; the exit code is then 3.\n"
+      "Example:\n"
+      "  assay calibrate xxs.assay --data examples/fashion-mnist/t10k-images-idx3-ubyte.gz \\\n"
+      "    --stride 20 -o xxs.json\n"
+      "  assay build examples/mobilevit_xxs.fashion_mnist --precision int8 \\\n"
+      "    --calibration xxs.json -o xxs-int8.assay");
+  verb.does([options](Console& console) { return run_calibrate(*options, console); });
+}
+
+}  // namespace assay::cli

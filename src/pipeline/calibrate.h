@@ -1,0 +1,37 @@
+#pragma once
+/// Runs an fp32 bundle's network over calibration images and says what its products read.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bundle/bundle.h"
+#include "pipeline/dataset.h"
+#include "pipeline/evaluate.h"
+#include "quant/calibration.h"
+
+namespace assay::pipeline {
+
+struct CalibrateOptions {
+  std::string observer = "max";
+  int threads = 0;  ///< 0: available_cores()
+  /// What `dataset` was opened with; it is kept in the calibration.
+  Selection selection;
+  /// Called after each image with the samples done and how many there will be, where known.
+  std::function<void(std::uint64_t done, std::optional<std::uint64_t> total)> progress;
+};
+
+struct CalibrateReport {
+  quant::Calibration calibration;
+  std::vector<FailedImage> failed;  ///< images that could not be read; the rest were run
+};
+
+/// Takes one image after another through decoding, preprocessing and the unfused network; memory is
+/// one image's, whatever the dataset. Labels are not looked at. Throws bad_input for a bundle that
+/// is not fp32, where no image is left to run, and where a layer's input is not finite (naming
+/// image and layer); unsupported for an unknown observer; and whatever Dataset::next throws.
+CalibrateReport calibrate(const bundle::Bundle& bundle, Dataset& dataset,
+                          const CalibrateOptions& options);
+
+}  // namespace assay::pipeline
