@@ -1,0 +1,203 @@
+/// Graphs with bf16 and int8 products: the cpu backend against the reference backend, which
+/// emulates the same roundings.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "backend/backend.h"
+#include "backend/cpu/isa.h"
+#include "backend/cpu_random_graph.h"
+
+namespace assay::backend::cpu {
+namespace {
+
+using graph::Activation;
+using graph::Conv2d;
+using graph::Precision;
+using graph::ValueId;
+
+using Trace = std::map<std::string, std::vector<float>>;
+
+Trace trace_of(const std::shared_ptr<const graph::Graph>& graph, const std::string& target,
+               int level, int threads, std::span<const float> input) {
+  LowerOptions options;
+  options.optimization_level = level;
+  options.threads = threads;
+  const auto plan = lower(graph, parse_target(target), options);
+  Trace trace;
+  plan->make_session()->trace({{}, input}, 1,
+                              [&](const graph::Value& value, int, std::span<const float> numbers) {
+                                trace[value.name].assign(numbers.begin(), numbers.end());
+                              });
+  return trace;
+}
+
+/// Stores the weight of `node` as s8, -127 to 127, with a scale an output channel.
+void quantize_weight(graph::Graph& graph, graph::Node& node) {
+  graph::Value& weight = graph.values[node.inputs[1]];
+  const std::vector<float> numbers = graph::to_f32(*weight.constant);
+  const auto channels = static_cast<std::size_t>(weight.dims[0]);
+  const std::size_t each = numbers.size() / channels;
+  auto codes = std::make_shared<std::vector<std::int8_t>>(numbers.size());
+  std::vector<float> scales(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    float largest = 0;
+    for (std::size_t i = 0; i < each; ++i) {
+      largest = std::max(largest, std::abs(numbers[c * each + i]));
+    }
+    scales[c] = largest / 127;
+    for (std::size_t i = 0; i < each; ++i) {
+      (*codes)[c * each + i] =
+          static_cast<std::int8_t>(std::lround(numbers[c * each + i] / scales[c]));
+    }
+  }
+  weight.constant = graph::Constant{DType::i8, std::as_bytes(std::span(*codes)), codes};
+  graph.values.push_back({node.name + ".weight_scale",
+                          {static_cast<std::int64_t>(channels)},
+                          graph::make_constant(scales)});
+  node.inputs.resize(5, graph::kNone);
+  node.inputs[4] = static_cast<ValueId>(graph.values.size() - 1);
+}
+
+bool is_product(const graph::Node& node) {
+  const auto* conv = std::get_if<Conv2d>(&node.op);
+  return std::holds_alternative<graph::Linear>(node.op) || (conv != nullptr && conv->groups == 1);
+}
+
+graph::Graph narrowed(graph::Graph graph, Precision precision) {
+  for (graph::Node& node : graph.nodes) {
+    if (std::holds_alternative<graph::Attention>(node.op)) node.precision = Precision::bf16;
+    if (!is_product(node)) continue;
+    node.precision = precision;
+    if (precision != Precision::int8) continue;
+    quantize_weight(graph, node);
+    node.input_quantization = {0.05F, 100};  // -5 to 7.75: what these graphs' values mostly are
+  }
+  return graph;
+}
+
+/// A number that rounds one way in double and the other in fp32 is a step of its operand off: 2^-8
+/// of it at bf16, a scale at int8. A few such, and the activations' 2e-4, are well below a
+/// twentieth of a value's largest number; a wrong row, column, scale or residual is not. Most
+/// numbers must be far closer than that.
+void expect_close(const Trace& want, const Trace& got, Precision precision) {
+  ASSERT_FALSE(got.empty());
+  for (const auto& [name, numbers] : got) {
+    const auto& expected = want.at(name);
+    ASSERT_EQ(numbers.size(), expected.size()) << name;
+    float largest = 1e-3F;
+    for (const float x : expected) largest = std::max(largest, std::abs(x));
+    double total = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      ASSERT_NEAR(numbers[i], expected[i], 0.05F * largest) << name << " at " << i;
+      total += std::abs(numbers[i] - expected[i]);
+    }
+    const double mean = total / static_cast<double>(numbers.size());
+    EXPECT_LT(mean, (precision == Precision::int8 ? 0.004 : 0.002) * largest) << name;
+  }
+}
+
+void compare(const graph::Graph& made) {
+  const Isa before = active_isa();
+  for (const Precision precision : {Precision::bf16, Precision::int8}) {
+    const auto graph = std::make_shared<const graph::Graph>(narrowed(made, precision));
+    graph::verify(*graph);
+    std::vector<float> input(
+        static_cast<std::size_t>(graph::elements(graph->value(graph->input).dims)));
+    std::mt19937 generator(7);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (float& x : input) x = uniform(generator);
+    const Trace want = trace_of(graph, "reference", 0, 1, input);
+    for (const Isa isa : supported_isas()) {
+      use_isa(isa);
+      for (const int level : {0, 1}) {
+        SCOPED_TRACE(testing::Message()
+                     << graph::name(precision) << ", " << name(isa) << ", level " << level);
+        const Trace alone = trace_of(graph, "cpu", level, 1, input);
+        expect_close(want, alone, precision);
+        const Trace together = trace_of(graph, "cpu", level, 3, input);
+        for (const auto& [name, numbers] : alone) {
+          ASSERT_EQ(
+              std::memcmp(numbers.data(), together.at(name).data(), numbers.size() * sizeof(float)),
+              0)
+              << name << " depends on the number of threads";
+        }
+      }
+    }
+  }
+  use_isa(before);
+}
+
+TEST(CpuNarrow, Linear) {
+  for (const std::int64_t n : {1, 10, 33, 67}) {
+    GraphMaker make(static_cast<unsigned>(n));
+    const ValueId x = make.linear(make.input({5, 7, 3}), 19, true, Activation::gelu);
+    const ValueId y = make.linear(x, n, false, Activation::silu);
+    compare(make.finish(make.linear(x, n, true, Activation::none, y)));
+  }
+}
+
+TEST(CpuNarrow, Convolutions) {
+  for (const int kernel : {1, 3}) {
+    for (const int stride : {1, 2}) {
+      GraphMaker make(static_cast<unsigned>(kernel * 100 + stride * 10));
+      const Conv2d op{.stride = {stride, stride},
+                      .padding = {kernel / 2, kernel / 2},
+                      .activation = Activation::silu};
+      const ValueId x = make.conv(make.input({25, 21, 3}), 8, kernel, op);
+      compare(make.finish(make.conv(x, 6, kernel, op)));
+    }
+  }
+}
+
+TEST(CpuNarrow, InvertedResidual) {
+  for (const int stride : {1, 2}) {
+    for (const std::int64_t wide : {40, 64}) {
+      GraphMaker make(static_cast<unsigned>(stride));
+      const ValueId x = make.conv(make.input({14, 9, 3}), 12, 3,
+                                  {.padding = {1, 1}, .activation = Activation::silu});
+      const ValueId widened = make.conv(x, wide, 1, {.activation = Activation::silu});
+      const ValueId deep = make.conv(widened, wide, 3,
+                                     {.stride = {stride, stride},
+                                      .padding = {1, 1},
+                                      .groups = static_cast<int>(wide),
+                                      .activation = Activation::silu});
+      compare(make.finish(make.conv(deep, 12, 1, {}, true, stride == 1 ? x : graph::kNone)));
+    }
+  }
+}
+
+TEST(CpuNarrow, TransformerBlock) {
+  for (const std::int64_t width : {12, 36}) {
+    GraphMaker make(static_cast<unsigned>(width));
+    const ValueId image = make.input({5, 9, 3});
+    ValueId x = make.linear(make.node(graph::Reshape{{45, 3}}, {image}), width);
+    const ValueId qkv = make.linear(make.layer_norm(x), 3 * width);
+    std::vector<ValueId> parts;
+    for (int i = 0; i < 3; ++i) {
+      parts.push_back(make.node(graph::Slice{1, i * width, (i + 1) * width}, {qkv}));
+    }
+    const ValueId mixed = make.node(graph::Attention{3, 0.3}, parts);
+    x = make.linear(mixed, width, true, Activation::none, x);
+    const ValueId hidden = make.linear(make.layer_norm(x), 2 * width, true, Activation::gelu);
+    compare(make.finish(make.linear(hidden, width, true, Activation::none, x)));
+  }
+}
+
+TEST(CpuNarrow, AttentionOfManyKeysAndFewQueries) {
+  for (const std::int64_t queries : {1, 70}) {
+    GraphMaker make(static_cast<unsigned>(queries));
+    const ValueId tokens =
+        make.linear(make.node(graph::Reshape{{99, 3}}, {make.input({9, 11, 3})}), 40);
+    const ValueId q = make.node(graph::Slice{0, 0, queries}, {make.linear(tokens, 40)});
+    compare(make.finish(make.node(graph::Attention{2, 0.2},
+                                  {q, make.linear(tokens, 40), make.linear(tokens, 40)})));
+  }
+}
+
+}  // namespace
+}  // namespace assay::backend::cpu
