@@ -41,7 +41,9 @@ ASSAY_AMX inline void multiply(const BlockArgs& args, bool lower, bool right) {
   const std::byte* b = args.b;
   const std::int64_t b_row = args.columns * 4;
   const auto steps = static_cast<int>(args.row_bytes / kStepBytes);
-  const int pieces = (args.pending->left + steps - 1) / steps;
+  // Vector instructions get one of two ports while tiles are multiplied, and run best alone where
+  // there are few steps to spread them over.
+  const int pieces = steps >= args.pending->left ? 1 : 0;
   for (std::int64_t k = 0; k < args.row_bytes; k += kStepBytes, b += kTileRows * b_row) {
     _tile_loadd(4, a + k, args.row_bytes);
     _tile_loadd(6, b, b_row);

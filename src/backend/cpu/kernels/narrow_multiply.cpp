@@ -31,6 +31,7 @@ constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
 constexpr int kPieceRows = 4;
 constexpr int kSide = kLanes == 16 ? 8 : 4;
 constexpr int kPieces = kBlockRows / kPieceRows;
+constexpr int kInFlight = 3;
 
 /// A block of sums and its place in the result.
 struct Block : Pending {
@@ -94,21 +95,25 @@ void finish_piece(Pending& pending) {
       }
     });
     short_activation<kActivation>(d, y);
-    for (int i = 0; i < kGroup; ++i) {
-      const int start = (first + i) % kRowVectors * kLanes;
-      const int row = first_row + (first + i) / kRowVectors;
-      if constexpr (kOutput == Output::bf16) {
-        hn::Store(y.at[i], d, block.sums + row * kPanelColumns + start);
-      } else {
-        if (row >= block.rows) continue;
-        if constexpr (kOutput == Output::u8) {
-          StoreU8(d, y.at[i], format, block.packed + row * packed_row + start);
-        } else {
-          const auto r = static_cast<std::size_t>(row);
-          const float* const residual = block.residual[r];
-          put(y.at[i], residual == nullptr ? nullptr : residual + start, block.f32[r] + start,
-              block.columns - start);
-        }
+    const auto row_of = [=](int i) { return first_row + (first + i) / kRowVectors; };
+    const auto start_of = [=](int i) { return (first + i) % kRowVectors * kLanes; };
+    if constexpr (kOutput == Output::u8) {
+      HWY_ALIGN std::byte codes[kGroup * kLanes];
+      store_codes(d, y, format, codes);
+      for (int i = 0; i < kGroup && row_of(i) < block.rows; ++i) {
+        std::memcpy(block.packed + row_of(i) * packed_row + start_of(i), codes + i * kLanes,
+                    kLanes);
+      }
+    } else if constexpr (kOutput == Output::bf16) {
+      for (int i = 0; i < kGroup; ++i) {
+        hn::Store(y.at[i], d, block.sums + row_of(i) * kPanelColumns + start_of(i));
+      }
+    } else {
+      for (int i = 0; i < kGroup && row_of(i) < block.rows; ++i) {
+        const auto r = static_cast<std::size_t>(row_of(i));
+        const float* const residual = block.residual[r];
+        put(y.at[i], residual == nullptr ? nullptr : residual + start_of(i),
+            block.f32[r] + start_of(i), block.columns - start_of(i));
       }
     }
   }
@@ -188,10 +193,11 @@ void multiply_rows_of(const NarrowMatrix& b, const std::byte* a, std::int64_t be
                       const NarrowTarget& target, const NarrowKernels& kernels) {
   const bool integer = b.precision == graph::Precision::int8;
   const auto multiply = integer ? kernels.int8 : kernels.bf16;
-  // While one block is multiplied the one before is finished.
-  alignas(64) float sums[2][kBlockRows * kPanelColumns];
-  Block blocks[2];
-  for (int i = 0; i < 2; ++i) {
+  // While one block is multiplied, the last but one is finished: the last one's sums are still on
+  // their way to the cache.
+  alignas(64) float sums[kInFlight][kBlockRows * kPanelColumns];
+  Block blocks[kInFlight];
+  for (int i = 0; i < kInFlight; ++i) {
     blocks[i].b = &b;
     blocks[i].target = &target;
     blocks[i].to_bf16 = kernels.to_bf16;
@@ -203,9 +209,9 @@ void multiply_rows_of(const NarrowMatrix& b, const std::byte* a, std::int64_t be
     const auto columns = static_cast<int>(std::min<std::int64_t>(b.n - column, kPanelColumns));
     const int width = columns > 16 ? kPanelColumns : 16;
     const Piece piece = piece_of(integer, width, target);
-    for (std::int64_t row = begin; row < end; row += kBlockRows, turn ^= 1) {
+    for (std::int64_t row = begin; row < end; row += kBlockRows, turn = (turn + 1) % kInFlight) {
       Block& block = blocks[turn];
-      Block& before = blocks[turn ^ 1];
+      Block& before = blocks[(turn + 1) % kInFlight];
       const auto rows = static_cast<int>(std::min<std::int64_t>(end - row, kBlockRows));
       multiply({a + (row - begin) * b.row_bytes(), b.row_bytes(), b.data + column * b.row_bytes(),
                 rows, width, block.sums, &before});
@@ -219,8 +225,10 @@ void multiply_rows_of(const NarrowMatrix& b, const std::byte* a, std::int64_t be
       locate(block, row, begin);
     }
   }
-  Block& last = blocks[turn ^ 1];
-  if (last.piece != nullptr) complete(last);
+  for (int i = 1; i < kInFlight; ++i) {
+    Block& last = blocks[(turn + i) % kInFlight];
+    if (last.piece != nullptr) complete(last);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

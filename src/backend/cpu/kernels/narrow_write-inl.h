@@ -13,6 +13,7 @@
 
 #include "backend/cpu/kernels/narrow_block.h"
 #include "backend/cpu/kernels/narrow_convert-inl.h"
+#include "backend/cpu/kernels/narrow_tile_activation-inl.h"
 #include "backend/cpu/kernels/partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -43,13 +44,71 @@ inline HWY_NOINLINE void write_bf16(const ConvertArgs& args) {
   }
 }
 
+#if HWY_TARGET == HWY_AVX3
+/// How numerics::AffineU8::encode() computes, in registers.
+struct U8Format {
+  explicit HWY_INLINE U8Format(const numerics::AffineU8& format)
+      : inverse(_mm512_set1_ps(1.0F / format.scale)),
+        zero_point(_mm512_set1_ps(static_cast<float>(format.zero_point))) {}
+  __m512 inverse;
+  __m512 zero_point;
+};
+
+/// Rounded codes that saturate to 0 … 255 when they are narrowed. NaN and what is far below become
+/// the lowest integer, as the conversion has it; what is far above is bounded first.
+HWY_INLINE __m512i wide_codes(const U8Format& format, __m512 x) {
+  const __m512 code = _mm512_fmadd_ps(x, format.inverse, format.zero_point);
+  return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(255.0F), code));
+}
+
+/// The codes of four vectors, one behind the other. Narrowing works in each 128 bits, so that
+/// quarters of the four vectors alternate and are put in order at last.
+HWY_INLINE __m512i four_of_codes(const U8Format& format, __m512 a, __m512 b, __m512 c, __m512 d) {
+  const __m512i low = _mm512_packs_epi32(wide_codes(format, a), wide_codes(format, b));
+  const __m512i high = _mm512_packs_epi32(wide_codes(format, c), wide_codes(format, d));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high));
+}
+#endif
+
+/// The codes of some vectors, one behind the other.
+template <class D, int kCount>
+HWY_INLINE void store_codes(D d, const Side<D, kCount>& x, const numerics::AffineU8& format,
+                            std::byte* to) {
+#if HWY_TARGET == HWY_AVX3
+  static_assert(kCount % 4 == 0, "four vectors fill a register with their codes");
+  const U8Format registers(format);
+  for (int i = 0; i < kCount; i += 4) {
+    _mm512_store_si512(to + i * 16, four_of_codes(registers, x.at[i].raw, x.at[i + 1].raw,
+                                                  x.at[i + 2].raw, x.at[i + 3].raw));
+  }
+#elif HWY_TARGET == HWY_AVX2
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
+  for (int i = 0; i < kCount; ++i) StoreU8(d, x.at[i], format, to + i * kLanes);
+#else
+  // The codes must be those of the other targets, whose multiply-adds round once.
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
+  HWY_ALIGN float numbers[kCount * kLanes];
+  for (int i = 0; i < kCount; ++i) hn::Store(x.at[i], d, numbers + i * kLanes);
+  for (int i = 0; i < kCount * kLanes; ++i)
+    to[i] = static_cast<std::byte>(format.encode(numbers[i]));
+#endif
+}
+
 inline HWY_NOINLINE void write_u8(numerics::AffineU8 format, const float* x, std::int64_t count,
                                   std::byte* to) {
+#if HWY_TARGET == HWY_AVX3
+  const U8Format registers(format);
+  for (; count >= 64; count -= 64, x += 64, to += 64) {
+    const __m512i codes = four_of_codes(registers, _mm512_loadu_ps(x), _mm512_loadu_ps(x + 16),
+                                        _mm512_loadu_ps(x + 32), _mm512_loadu_ps(x + 48));
+    _mm512_storeu_si512(to, codes);
+  }
+#endif
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   write_operands(x, count, 1, to,
                  [&](auto d, auto v, std::byte* out) HWY_ATTR { StoreU8(d, v, format, out); });
 #else
-  // The codes must be those of the other targets, whose multiply-adds round once.
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<std::byte>(format.encode(x[i]));
 #endif
 }
