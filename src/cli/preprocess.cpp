@@ -8,16 +8,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
-#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/console.h"
 #include "cli/input_bytes.h"
-#include "cli/npy.h"
 #include "cli/output_file.h"
-#include "cli/png_writer.h"
 #include "cli/source.h"
 #include "cli/verb.h"
+#include "image/write.h"
 
 namespace assay::cli {
 namespace {
@@ -30,21 +27,28 @@ struct Options {
   bool exif_rotate = false;
 };
 
-/// What is written: bytes as they go into the array, and what they are.
-struct Array {
-  std::string descr;
+/// What is written, as NumPy names and shapes it.
+struct Description {
   std::string type;
   std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;
 };
 
-Array array_of(const pipeline::Preprocessed& result) {
+Description description_of(const pipeline::Preprocessed& result) {
   const std::int64_t height = result.image.height;
   const std::int64_t width = result.image.width;
-  if (result.stage == pipeline::Stage::tensor) {
-    return {"<f4", "float32", {3, height, width}, std::as_bytes(std::span(result.tensor))};
+  if (result.stage == pipeline::Stage::tensor) return {"float32", {3, height, width}};
+  return {"uint8", {height, width, 3}};
+}
+
+void write(const pipeline::Preprocessed& result, const std::filesystem::path& file,
+           const std::string& extension) {
+  if (extension == ".png") {
+    image::write_png(file, result.image);
+  } else if (result.stage == pipeline::Stage::tensor) {
+    image::write_npy(file, result.tensor, 3, result.image.height, result.image.width);
+  } else {
+    image::write_npy(file, result.image);
   }
-  return {"|u1", "uint8", {height, width, 3}, std::as_bytes(std::span(result.image.pixels))};
 }
 
 /// ".npy" or ".png"; anything else can't be honoured.
@@ -69,15 +73,8 @@ ExitCode run_preprocess(const Options& options, Console& console) {
       read_image_bytes(options.image), options.image == "-" ? "standard input" : options.image,
       transform, {.apply_exif_rotation = options.exif_rotate},
       pipeline::stage_from_name(options.stage));
-  const Array array = array_of(result);
-  AtomicFile file(options.output);
-  if (extension == ".png") {
-    file.write(encode_png(result.image));
-  } else {
-    file.write(npy_header(array.descr, array.shape));
-    file.write(array.bytes);
-  }
-  file.commit();
+  write(result, options.output, extension);
+  const Description array = description_of(result);
   if (console.json()) {
     console.json_answer({{"file", options.output},
                          {"stage", options.stage},

@@ -9,7 +9,6 @@
 #include "cli/cli.h"
 #include "cli/console.h"
 #include "cli/image_paths.h"
-#include "cli/npy.h"
 #include "cli/program.h"
 #include "cli/suggest.h"
 #include "cli/table.h"
@@ -59,21 +58,6 @@ TEST(Words, ExitCodesFollowTheKind) {
   EXPECT_EQ(cli::exit_code(ErrorKind::unsupported), 4);
   EXPECT_EQ(cli::exit_code(ErrorKind::internal), 1);
   EXPECT_EQ(cli::exit_code(ErrorKind::out_of_memory), 1);
-}
-
-TEST(Words, NpyHeadersAreAlignedAndDescribeTheArray) {
-  const std::vector<std::int64_t> shape{3, 256, 256};
-  const std::string header = cli::npy_header("<f4", shape);
-  EXPECT_EQ(header.size() % 64, 0U);
-  EXPECT_EQ(header.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
-  EXPECT_EQ(static_cast<std::size_t>(static_cast<unsigned char>(header[8])) +
-                256 * static_cast<std::size_t>(static_cast<unsigned char>(header[9])),
-            header.size() - 10);
-  EXPECT_THAT(header, testing::HasSubstr(
-                          "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 256, 256), }"));
-  EXPECT_EQ(header.back(), '\n');
-  EXPECT_THAT(cli::npy_header("|u1", std::vector<std::int64_t>{7}),
-              testing::HasSubstr("'shape': (7,), }"));
 }
 
 TEST(Words, BytesAreReadable) {

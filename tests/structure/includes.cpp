@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 13> kRooms{
 /// public as a whole.
 const std::map<std::string, std::set<std::string>>& public_headers() {
   static const std::map<std::string, std::set<std::string>> headers{
-      {"image", {"image/image.h"}},
+      {"image", {"image/image.h", "image/write.h"}},
       {"checkpoint", {"checkpoint/checkpoint.h"}},
       {"graph", {"graph/graph.h"}},
       {"families", {"families/families.h"}},
