@@ -11,12 +11,11 @@
 #include "cli/output_file.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "image/image.h"
 #include "quant/quant.h"
 
 namespace assay::cli {
 namespace {
-
-constexpr int kMaxInputSide = 4096;
 
 struct Options {
   std::string checkpoint;
@@ -100,7 +99,7 @@ void add_build(Parser& parser) {
               "0: one step an operator, for debugging. 1: every fusion");
   verb.number(options->build.max_batch, "--max-batch", {1, bundle::kMaxBatch},
               "Images a call that programs get when they ask for no other");
-  verb.numbers(options->input_size, "--input-size", "PIXELS", 2, {1, kMaxInputSide},
+  verb.numbers(options->input_size, "--input-size", "PIXELS", 2, {1, image::kMaxInputSide},
                "Input height and width, where the configuration does not fix them");
   verb.json_flag();
   verb.check([options] { check(*options); });

@@ -6,11 +6,10 @@
 #include <set>
 
 #include "base/error.h"
+#include "image/image.h"
 
 namespace assay::graph {
 namespace {
-
-constexpr std::int64_t kMaxInputExtent = 16384;
 
 std::string join(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
@@ -113,9 +112,9 @@ Builder::Builder(std::string graph_name, const checkpoint::Weights& weights)
 Builder::~Builder() = default;
 
 ValueId Builder::input(std::int64_t height, std::int64_t width) {
-  if (height < 1 || width < 1 || height > kMaxInputExtent || width > kMaxInputExtent) {
+  if (height < 1 || width < 1 || height > image::kMaxInputSide || width > image::kMaxInputSide) {
     fail(ErrorKind::bad_input, "an input of {} x {} is outside 1 to {}", height, width,
-         kMaxInputExtent);
+         image::kMaxInputSide);
   }
   state_->graph.input = state_->add_value({"input", {height, width, 3}, std::nullopt});
   return state_->graph.input;

@@ -39,6 +39,9 @@ std::string_view name(CropMode mode);
 Interpolation interpolation_from_name(std::string_view name);
 CropMode crop_mode_from_name(std::string_view name);
 
+/// Pixels a side of a network's input.
+inline constexpr int kMaxInputSide = 4096;
+
 /// timm's evaluation transform as a value: resize, crop, scale by 1/255, then (x - mean) / std.
 /// Source: timm/data/transforms_factory.py, transforms_imagenet_eval.
 struct Transform {

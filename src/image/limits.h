@@ -7,9 +7,6 @@
 
 namespace assay::image {
 
-/// Pixels a side of a network's input.
-inline constexpr int kMaxInputSide = 4096;
-
 /// What is wrong with `transform`, in words, or "": an input size outside 1 to kMaxInputSide, a
 /// crop_pct outside 0.01 to 100 (a tiny share would have images resized to huge ones before they
 /// are cropped), a std that is not above zero, a mean and std by which pixels do not stay finite in
