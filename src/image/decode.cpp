@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "image/decoders.h"
+#include "image/geometry.h"
 
 namespace assay::image {
 namespace {
@@ -34,9 +35,28 @@ void decode_by_type(DecodeJob& job) {
        other_type(job.file));
 }
 
+/// Why `transform` can't take an image of these sides, or nothing.
+std::optional<Error> objection(int width, int height, const Transform& transform) {
+  try {
+    (void)place(width, height, transform);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
+/// Refuses sides that the transform can't take, not even after a rotation that may be to come.
+void check_placement(const DecodeJob& job, int width, int height) {
+  const Transform& transform = *job.options.transform;
+  const auto error = objection(width, height, transform);
+  if (!error) return;
+  if (job.options.apply_exif_rotation && !objection(height, width, transform)) return;
+  fail(error->kind(), "{}: {}", job.what, error->what());
+}
+
 }  // namespace
 
-void allocate_pixels(DecodeJob& job, std::uint64_t width, std::uint64_t height) {
+void check_size(const DecodeJob& job, std::uint64_t width, std::uint64_t height) {
   constexpr std::uint64_t kLargestSide = 0x7fff'ffff;
   if (width == 0 || height == 0 || width > kLargestSide || height > kLargestSide) {
     fail(ErrorKind::bad_input, "{}: the header gives a size of {} × {} pixels", job.what, width,
@@ -46,6 +66,13 @@ void allocate_pixels(DecodeJob& job, std::uint64_t width, std::uint64_t height) 
     fail(ErrorKind::bad_input, "{}: {} × {} pixels is above the limit of {} pixels", job.what,
          width, height, job.options.max_pixels);
   }
+  if (job.options.transform) {
+    check_placement(job, static_cast<int>(width), static_cast<int>(height));
+  }
+}
+
+void allocate_pixels(DecodeJob& job, std::uint64_t width, std::uint64_t height) {
+  check_size(job, width, height);
   job.image.width = static_cast<int>(width);
   job.image.height = static_cast<int>(height);
   job.image.pixels.resize(width * height * 3);

@@ -108,11 +108,8 @@ class JpegReader {
       if (job_.options.apply_exif_rotation) jpeg_save_markers(&info_, JPEG_APP0 + 1, 0xffff);
       jpeg_read_header(&info_, TRUE);
     });
-    const std::uint64_t pixels = std::uint64_t{info_.image_width} * info_.image_height;
-    if (pixels > job_.options.max_pixels) {  // before libjpeg allocates its coefficient arrays
-      fail(ErrorKind::bad_input, "{}: {} × {} pixels is above the limit of {} pixels", job_.what,
-           info_.image_width, info_.image_height, job_.options.max_pixels);
-    }
+    // Before libjpeg allocates its coefficient arrays.
+    check_size(job_, info_.image_width, info_.image_height);
   }
 
   /// PIL goes by the number of components alone, and takes four as Adobe's inverted CMYK.

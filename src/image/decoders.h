@@ -27,8 +27,10 @@ void decode_jpeg(DecodeJob& job);
 void decode_png(DecodeJob& job);
 void decode_webp(DecodeJob& job);
 
-/// Checks the size that a header states against the limit, then gives job.image that size.
-/// Nothing has been allocated for the pixels before. Throws bad_input.
+/// Checks the size that a header states against the options' limits. Throws bad_input.
+void check_size(const DecodeJob& job, std::uint64_t width, std::uint64_t height);
+
+/// The same, then gives job.image that size. Nothing has been allocated for the pixels before.
 void allocate_pixels(DecodeJob& job, std::uint64_t width, std::uint64_t height);
 
 /// The EXIF orientation, 1 to 8, as PIL's getexif() finds it: EXIF first, then XMP; 1 where there

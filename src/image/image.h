@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +59,9 @@ struct Transform {
 struct DecodeOptions {
   bool apply_exif_rotation = false;
   std::uint64_t max_pixels = 178'956'970;  ///< Pillow's own limit for a decompression bomb's error
+  /// What the image is decoded for. One whose sides it cannot take is refused by its header's word,
+  /// with resize_and_crop()'s error, before any pixel is decoded.
+  std::optional<Transform> transform = std::nullopt;
 };
 
 /// Decodes a JPEG, PNG or WebP file's bytes to what PIL's Image.open(...).convert("RGB") gives.

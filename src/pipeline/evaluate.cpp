@@ -110,7 +110,8 @@ class Evaluation {
 
   void prepare_one(std::size_t i) {
     const image::Transform& transform = classifier_.state().bundle.transform;
-    const image::DecodeOptions decode{.apply_exif_rotation = options_.exif_rotate};
+    const image::DecodeOptions decode{.apply_exif_rotation = options_.exif_rotate,
+                                      .transform = transform};
     const image::Image resized =
         resize_and_crop(load(samples_[i], decode), samples_[i].name, transform);
     std::ranges::copy(resized.pixels, rgb_.begin() + static_cast<std::ptrdiff_t>(i * image_bytes_));

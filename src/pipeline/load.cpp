@@ -72,7 +72,7 @@ Classifier::State::State(bundle::Bundle loaded, std::unique_ptr<backend::Plan> l
                          const LoadOptions& options)
     : bundle(std::move(loaded)),
       plan(std::move(lowered)),
-      decode{.apply_exif_rotation = options.exif_rotate},
+      decode{.apply_exif_rotation = options.exif_rotate, .transform = bundle.transform},
       info(describe(bundle, *plan, lower_options(bundle, options).max_batch)),
       sessions(*plan, session_bound(options)) {}
 

@@ -27,7 +27,9 @@ Preprocessed preprocess(std::span<const std::byte> file, std::string_view what,
                         Stage stage) {
   Preprocessed result;
   result.stage = stage;
-  result.image = image::decode(file, what, options);
+  image::DecodeOptions decoding = options;
+  if (stage != Stage::decoded) decoding.transform = transform;
+  result.image = image::decode(file, what, decoding);
   if (stage == Stage::decoded) return result;
   result.image = resize_and_crop(result.image, what, transform);
   if (stage == Stage::resized) return result;

@@ -32,6 +32,22 @@ TEST(Preprocess, GivesEachStage) {
   EXPECT_EQ(tensor.tensor[35], 0.5F);
 }
 
+TEST(Preprocess, AnImageTooLongToResizeIsRefusedByItsHeadersWord) {
+  test::Bytes file = test::png(5'000'000, 1, {255, 0, 255});
+  file.resize(file.size() / 2);  // reading pixels would end in another error
+  for (const bool rotate : {false, true}) {
+    const auto outcome = test::outcome_of([&] {
+      (void)preprocess(file, "x.png", {}, {.apply_exif_rotation = rotate}, Stage::resized);
+    });
+    EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+    EXPECT_THAT(outcome.message,
+                testing::StartsWith("x.png: an image of 5000000 × 1 pixels is too long"));
+  }
+  EXPECT_THAT(
+      test::outcome_of([&] { (void)preprocess(file, "x.png", {}, {}, Stage::decoded); }).message,
+      testing::HasSubstr("truncated"));
+}
+
 TEST(Preprocess, AnImageThatCannotBeResizedIsNamed) {
   const auto outcome = test::outcome_of([] { (void)resize_and_crop({}, "y.png", {}); });
   EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
