@@ -1,6 +1,7 @@
 /// assay run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -118,6 +119,15 @@ TEST(Run, ReadsStandardInput) {
   const Outcome empty = assay({"run", bundle(), "-"});
   EXPECT_EQ(empty.exit, 3);
   EXPECT_THAT(empty.err, HasSubstr("standard input: empty"));
+}
+
+TEST(Run, APipeIsRefusedWithTheWordForStandardInput) {
+  const std::string pipe = scratch("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Outcome outcome = assay({"run", bundle(), pipe});
+  EXPECT_EQ(outcome.exit, 3);
+  EXPECT_THAT(outcome.err, HasSubstr(pipe + ": is not a regular file"));
+  EXPECT_THAT(outcome.err, HasSubstr("name it -"));
 }
 
 TEST(Run, ExpandsFoldersAndQuotedGlobs) {
