@@ -31,27 +31,31 @@ using graph::Precision;
 struct Case {
   std::string name;
   std::int64_t rows = 0;
-  std::int64_t segments = 1;
-  std::int64_t segment_length = 0;
+  std::int64_t size = 0;  ///< of a square image under a 3 × 3 kernel, or 0: rows lie side by side
+  std::int64_t channels = 0;
   std::int64_t n = 0;
   Activation activation = Activation::none;
   bool norm = false;
   bool residual = false;
   bool packed = false;  ///< into the operands of a product
-  [[nodiscard]] std::int64_t k() const { return segments * segment_length; }
+  [[nodiscard]] std::int64_t k() const { return size == 0 ? channels : 9 * channels; }
+  /// With a margin of one around an image.
+  [[nodiscard]] std::int64_t inputs() const {
+    return size == 0 ? rows * channels : (size + 2) * (size + 2) * channels;
+  }
 };
 
 std::vector<Case> all_cases() {
   return {
-      {"crossvit_fc1/197x256x768", 197, 1, 256, 768, Activation::gelu, true, false, true},
-      {"crossvit_fc2/197x768x256", 197, 1, 768, 256, Activation::none, false, true, false},
-      {"crossvit_fc1/401x128x384", 401, 1, 128, 384, Activation::gelu, true, false, true},
-      {"crossvit_qkv/401x128x384", 401, 1, 128, 384, Activation::none, true, false, false},
-      {"mobilevit_qkv/1024x144x432", 1024, 1, 144, 432, Activation::none, true, false, false},
-      {"mobilevit_fc1/1024x144x288", 1024, 1, 144, 288, Activation::silu, true, false, true},
-      {"mobilevit_expand/4096x64x256", 4096, 1, 64, 256, Activation::silu, false, false, false},
-      {"mobilevit_conv/1024x864x96", 1024, 3, 288, 96, Activation::silu, false, false, false},
-      {"mobilevit_conv/64x1440x160", 64, 3, 480, 160, Activation::silu, false, false, false},
+      {"crossvit_fc1/197x256x768", 197, 0, 256, 768, Activation::gelu, true, false, true},
+      {"crossvit_fc2/197x768x256", 197, 0, 768, 256, Activation::none, false, true, false},
+      {"crossvit_fc1/401x128x384", 401, 0, 128, 384, Activation::gelu, true, false, true},
+      {"crossvit_qkv/401x128x384", 401, 0, 128, 384, Activation::none, true, false, false},
+      {"mobilevit_qkv/1024x144x432", 1024, 0, 144, 432, Activation::none, true, false, false},
+      {"mobilevit_fc1/1024x144x288", 1024, 0, 144, 288, Activation::silu, true, false, true},
+      {"mobilevit_expand/4096x64x256", 4096, 0, 64, 256, Activation::silu, false, false, false},
+      {"mobilevit_conv/1024x864x96", 1024, 32, 96, 96, Activation::silu, false, false, false},
+      {"mobilevit_conv/64x1440x160", 64, 8, 160, 160, Activation::silu, false, false, false},
   };
 }
 
@@ -68,7 +72,7 @@ class Operands {
  public:
   Operands(const Case& of, Precision precision, unsigned seed)
       : case_(of),
-        a_(random_buffer(of.rows * of.k(), seed)),
+        a_(random_buffer(of.inputs(), seed)),
         c_(static_cast<std::size_t>(of.rows * of.n)),
         norm_(random_buffer(2 * of.k(), seed)) {
     const AlignedBuffer numbers = random_buffer(of.n * of.k(), seed + 1);
@@ -79,7 +83,9 @@ class Operands {
     b_ = pack(weight, bias, of.n, of.k(), precision);
     const std::vector<float> next(static_cast<std::size_t>(of.n));
     next_ = pack(next, {}, 1, of.n, precision);
-    for (std::int64_t s = 0; s < of.segments; ++s) offsets_.push_back(s * of.segment_length);
+    offsets_ = {0};
+    const std::int64_t line = (of.size + 2) * of.channels;
+    if (of.size != 0) offsets_ = {0, line, 2 * line};
     rows_ = AlignedBuffer(static_cast<std::size_t>((of.rows + 31) * b_.row_bytes() / 4));
     out_ = AlignedBuffer(static_cast<std::size_t>((of.rows + 31) * next_.row_bytes() / 4));
   }
@@ -87,10 +93,11 @@ class Operands {
   void pack_all(std::int64_t begin, std::int64_t end, std::int64_t to) {
     NarrowSource source;
     source.a = a_.data();
-    source.rows = case_.rows;
-    source.a_row = case_.k();
+    source.rows = case_.size == 0 ? case_.rows : case_.size;
+    source.a_line = (case_.size + 2) * case_.channels;
+    source.a_row = case_.channels;
     source.segment_offsets = offsets_;
-    source.segment_length = case_.segment_length;
+    source.segment_length = case_.size == 0 ? case_.channels : 3 * case_.channels;
     if (case_.norm) source.norm = {norm_.data(), norm_.data() + case_.k(), 1e-5F};
     pack_rows(b_, source, begin, end, packed(to));
   }

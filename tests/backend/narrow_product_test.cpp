@@ -320,8 +320,8 @@ TEST_P(NarrowProduct, ActivationsAreFiniteForFiniteSumsAndKeepNan) {
     EXPECT_EQ(y[1], 0.0F);
     EXPECT_NEAR(y[2], 1e30F, 1e30F / 4096);
     EXPECT_NEAR(y[3], most, most / 4096);
-    EXPECT_EQ(y[4], 0.0F);
-    EXPECT_EQ(y[5], 0.0F);
+    EXPECT_NEAR(y[4], 0.0F, 1e-30);
+    EXPECT_NEAR(y[5], 0.0F, 1e-30);
     EXPECT_NEAR(y[6], 0.0F, 1e-30);
     EXPECT_NEAR(y[7], 100.0F, 100.0 / 4096);
     EXPECT_TRUE(std::isnan(y[8]));
