@@ -96,7 +96,7 @@ void lower_convolution(Lowering& lowering, const graph::Node& node, const graph:
     part.a.offset += group * dims[1] - op.padding[0] * line_stride - op.padding[1] * x.row_stride;
     part.c.offset += group * each;
     if (part.residual.block >= 0) part.residual.offset += group * each;
-    part.weights = pack_weights(lowering, node, group * each, each);
+    part.weights = pack_weights(lowering, node, channel_range(group * each, each));
     groups.push_back(std::move(part));
   }
   const std::int64_t scratch = groups.front().scratch();
@@ -176,7 +176,7 @@ Product linear_product(Lowering& lowering, const graph::Node& node, const Place&
   }
   args.segment_length = dims[1];
   product.segments = std::make_shared<const std::vector<std::int64_t>>(1, 0);
-  product.weights = pack_weights(lowering, node, 0, dims[0]);
+  product.weights = pack_weights(lowering, node, channel_range(0, dims[0]));
   return product;
 }
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <memory>
 
-#include "backend/cpu/kernels/depthwise.h"
 #include "backend/cpu/kernels/narrow_depthwise.h"
 #include "backend/cpu/product.h"
 #include "backend/flops.h"
@@ -16,7 +15,7 @@ using graph::Conv2d;
 using graph::Node;
 
 constexpr int kKernel = 3;
-constexpr std::int64_t kGranule = 32;  ///< bf16 operands in 64 bytes
+constexpr std::int64_t kPackedRows = 64;  ///< of the input, at a time
 
 /// Where a worker's share reads and writes.
 struct Images {
@@ -60,7 +59,7 @@ struct Bottleneck {
       return packed_floats(count, row_bytes) * static_cast<std::int64_t>(sizeof(float));
     };
     return {wide_rows(rows) * line_bytes(), bytes(rows * out_width, project->row_bytes()),
-            bytes(wide_rows(rows) * in_width, expand->row_bytes())};
+            bytes(kPackedRows, expand->row_bytes())};
   }
 
   /// Rows [begin, end) of the widened image into `to`; rows outside the image are zero.
@@ -85,9 +84,13 @@ struct Bottleneck {
     target.packed = to + (first - rows.begin) * line_bytes();
     target.next = &between;
     target.activation = expand_activation;
-    pack_rows(*expand, source, first * in_width, last * in_width, packed);
-    multiply_rows(*expand, packed, first * in_width, last * in_width, 0, panel_count(*expand),
-                  target);
+    // A few rows at a time: what is packed is multiplied while it is in the first-level cache.
+    for (std::int64_t row = first * in_width; row < last * in_width; row += kPackedRows) {
+      const std::int64_t end = std::min(row + kPackedRows, last * in_width);
+      pack_rows(*expand, source, row, end, packed);
+      multiply_rows(*expand, packed, row, end, 0, panel_count(*expand), target);
+      target.packed += (end - row) * between.row_bytes();
+    }
   }
 
   void filter_rows(const std::byte* from, std::int64_t rows, std::byte* to) const {
@@ -152,19 +155,19 @@ struct Bottleneck {
 std::shared_ptr<const Bottleneck> make_bottleneck(Lowering& lowering, const Node& expand,
                                                   const Node& filter, const Node& project) {
   auto made = std::make_shared<Bottleneck>();
+  const std::vector<float> no_bias(static_cast<std::size_t>(lowering.dims(expand.output)[2]), 0.0F);
   const graph::Dims& in = lowering.dims(expand.inputs[0]);
   const graph::Dims& out = lowering.dims(project.output);
   made->wide = lowering.dims(expand.output)[2];
-  made->expand = pack_weights(lowering, expand, 0, made->wide).narrow;
-  made->project = pack_weights(lowering, project, 0, out[2]).narrow;
+  made->expand = pack_weights(lowering, expand, paired_channels(made->wide)).narrow;
+  made->project = pack_weights(lowering, project, channel_range(0, out[2])).narrow;
   made->between.precision = graph::Precision::bf16;
-  made->between.k = made->wide;
-  made->between.k_padded = (made->wide + kGranule - 1) / kGranule * kGranule;
-  std::vector<float> taps = lowering.weight(filter, kWeight, "weight");
-  std::vector<float> packed(taps.size());
-  pack_depthwise_weight(taps.data(), made->wide, kKernel, kKernel, packed.data());
-  made->filter = keep(lowering, packed);
-  made->filter_bias = keep(lowering, lowering.optional_weight(filter, kBias, "bias"));
+  made->between.k = made->expand->n;  // padded to the filter's groups
+  made->between.k_padded = made->expand->n;
+  const std::vector<float> bias = lowering.optional_weight(filter, kBias, "bias");
+  made->filter =
+      keep(lowering, pack_filter(lowering.weight(filter, kWeight, "weight"), made->wide));
+  made->filter_bias = keep(lowering, pack_filter(bias.empty() ? no_bias : bias, made->wide));
   made->expand_activation = std::get<Conv2d>(expand.op).activation;
   made->filter_activation = std::get<Conv2d>(filter.op).activation;
   made->project_activation = std::get<Conv2d>(project.op).activation;

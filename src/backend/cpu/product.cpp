@@ -1,6 +1,7 @@
 #include "backend/cpu/product.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace assay::backend::cpu {
 namespace {
@@ -9,26 +10,35 @@ constexpr std::int64_t kBlockRows = 32;  ///< of the narrow kernels
 /// What packed rows may take of a core's second-level cache, where the weights must fit, too.
 constexpr std::int64_t kInFlightBytes = 384 * 1024;
 
-/// Rows [O, I, taps] of output channels [first, first + count) as [O, taps, I].
+/// Rows [O, I, taps] of `channels` as [O, taps, I]; zeros for a channel past the last.
 template <class T>
 std::vector<T> channels_last(std::span<const T> weight, std::int64_t in, std::int64_t taps,
-                             std::int64_t first, std::int64_t count) {
-  std::vector<T> out(static_cast<std::size_t>(count * in * taps));
-  for (std::int64_t o = 0; o < count; ++o) {
+                             std::span<const std::int64_t> channels) {
+  const std::int64_t each = in * taps;
+  std::vector<T> out(channels.size() * static_cast<std::size_t>(each));
+  for (std::size_t o = 0; o < channels.size(); ++o) {
+    const std::int64_t from = channels[o] * each;
+    if (from >= static_cast<std::int64_t>(weight.size())) continue;
+    T* const to = out.data() + static_cast<std::int64_t>(o) * each;
     for (std::int64_t i = 0; i < in; ++i) {
       for (std::int64_t t = 0; t < taps; ++t) {
-        out[static_cast<std::size_t>((o * taps + t) * in + i)] =
-            weight[static_cast<std::size_t>(((first + o) * in + i) * taps + t)];
+        to[t * in + i] = weight[static_cast<std::size_t>(from + i * taps + t)];
       }
     }
   }
   return out;
 }
 
-std::vector<float> part(std::span<const float> numbers, std::int64_t first, std::int64_t count) {
-  if (numbers.empty()) return {};
-  const auto begin = numbers.begin() + first;
-  return {begin, begin + count};
+/// One number a channel, where there are any; `none` for a channel past the last.
+std::vector<float> part(std::span<const float> numbers, std::span<const std::int64_t> channels,
+                        float none) {
+  std::vector<float> out;
+  if (numbers.empty()) return out;
+  for (const std::int64_t channel : channels) {
+    const auto index = static_cast<std::size_t>(channel);
+    out.push_back(index < numbers.size() ? numbers[index] : none);
+  }
+  return out;
 }
 
 /// The worker's share of a narrow product: its rows where there are enough for everyone, else its
@@ -64,26 +74,34 @@ bool has_input(const graph::Node& node, std::size_t input) {
   return node.inputs.size() > input && node.inputs[input] != graph::kNone;
 }
 
-Weights pack_weights(Lowering& lowering, const graph::Node& node, std::int64_t first,
-                     std::int64_t count) {
+std::vector<std::int64_t> channel_range(std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> channels(static_cast<std::size_t>(count));
+  std::iota(channels.begin(), channels.end(), first);
+  return channels;
+}
+
+Weights pack_weights(Lowering& lowering, const graph::Node& node,
+                     std::span<const std::int64_t> channels) {
   const graph::Value& value = lowering.graph().value(node.inputs[kWeight]);
   const std::int64_t in = value.dims[1];
   std::int64_t taps = 1;
   for (std::size_t i = 2; i < value.dims.size(); ++i) taps *= value.dims[i];
-  const std::vector<float> bias = part(lowering.optional_weight(node, kBias, "bias"), first, count);
+  const auto count = static_cast<std::int64_t>(channels.size());
+  const std::vector<float> bias =
+      part(lowering.optional_weight(node, kBias, "bias"), channels, 0.0F);
   Weights weights;
   if (node.precision == graph::Precision::int8) {
     const std::span<const std::byte> bytes = value.constant->bytes;
     const std::span<const std::int8_t> stored(reinterpret_cast<const std::int8_t*>(bytes.data()),
                                               bytes.size());
     weights.narrow = std::make_shared<const NarrowMatrix>(
-        pack_int8(channels_last(stored, in, taps, first, count),
-                  part(lowering.weight(node, kWeightScale, "weight scale"), first, count), bias,
+        pack_int8(channels_last(stored, in, taps, channels),
+                  part(lowering.weight(node, kWeightScale, "weight scale"), channels, 1.0F), bias,
                   count, in * taps, node.input_quantization, lowering.constants()));
     return weights;
   }
   const std::vector<float> numbers = lowering.weight(node, kWeight, "weight");
-  const std::vector<float> ordered = channels_last(std::span(numbers), in, taps, first, count);
+  const std::vector<float> ordered = channels_last(std::span(numbers), in, taps, channels);
   if (node.precision == graph::Precision::bf16) {
     weights.narrow = std::make_shared<const NarrowMatrix>(
         pack_bf16(ordered, bias, count, in * taps, lowering.constants()));

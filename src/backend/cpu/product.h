@@ -24,10 +24,14 @@ struct Weights {
   std::shared_ptr<const NarrowMatrix> narrow;
 };
 
-/// Packs the weight and bias of output channels [first, first + count) of a linear layer or a
-/// convolution, in the node's precision. A kernel's taps come before its channels, as images lie.
-Weights pack_weights(Lowering& lowering, const graph::Node& node, std::int64_t first,
-                     std::int64_t count);
+/// Packs the weight and bias of `channels`, output channels of a linear layer or a convolution, in
+/// the node's precision; a channel that is past the last becomes zeros. A kernel's taps come before
+/// its input channels, as images lie.
+Weights pack_weights(Lowering& lowering, const graph::Node& node,
+                     std::span<const std::int64_t> channels);
+
+/// first, first + 1, ... of which there are `count`.
+std::vector<std::int64_t> channel_range(std::int64_t first, std::int64_t count);
 
 /// A product whose pointers are still places.
 struct Product {

@@ -1,7 +1,8 @@
 #include "backend/cpu/kernels/narrow_depthwise.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "backend/cpu/kernels/narrow_block.h"
 
 // clang-format off
 #include "backend/cpu/targets.h"
@@ -11,154 +12,157 @@
 #include <hwy/highway.h>
 // clang-format on
 
-#include "backend/cpu/kernels/narrow_convert-inl.h"
 #include "backend/cpu/kernels/narrow_tile_activation-inl.h"
-#include "backend/cpu/kernels/partial-inl.h"
+#include "backend/cpu/kernels/narrow_write-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::backend::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-using Tag = hn::ScalableTag<float>;
+using Tag = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Tag>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Tag());
 constexpr int kTaps = 3;
-/// Pixels that share their inputs' loads, and whose activations run side by side.
-constexpr int kWide = 4;
+/// Neighbouring pixels that share their inputs' loads.
+constexpr int wide_of(int stride) { return kLanes < 16 ? 2 : stride == 1 ? 6 : 4; }
+constexpr std::int64_t kHalf = kFilterGroup / 2;
 
-/// Channels from `channel` on: how many there are, for the cut-short vector at the end.
-struct Channels {
-  std::int64_t first;
-  std::int64_t count;
+/// What all pixels share.
+struct Filter {
+  const NarrowDepthwiseArgs& args;
+  NarrowKernels kernels;
+  std::int64_t channels;  ///< padded to groups
+
+  explicit Filter(const NarrowDepthwiseArgs& a)
+      : args(a),
+        kernels(narrow_kernels()),
+        channels((a.channels + kFilterGroup - 1) / kFilterGroup * kFilterGroup) {}
 };
 
-/// The lanes of one pixel; rows are padded to 64 bytes, so a whole vector can always be read.
-HWY_INLINE Vector load(const std::byte* pixel) {
+/// Two vectors of channels, half a group apart: neighbours in memory, so that one load and one
+/// operation each give both.
+struct Two {
+  Vector lower;
+  Vector upper;
+};
+HWY_INLINE Two load_pairs(const std::byte* pixel) {
   const Tag d;
-  const hn::Rebind<std::uint16_t, Tag> half;
   const hn::RebindToUnsigned<Tag> du;
-  const auto codes = hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(pixel));
-  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, codes)));
+  const auto pairs = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(pixel));
+  return {hn::BitCast(d, hn::ShiftLeft<16>(pairs)),
+          hn::BitCast(d, hn::And(pairs, hn::Set(du, 0xFFFF0000U)))};
 }
-
-/// Writes lanes as operands of the next product.
-template <bool kBytes>
-HWY_INLINE void store(const NarrowDepthwiseArgs& args, Vector x, std::int64_t row,
-                      const Channels& channels) {
+HWY_INLINE Two load_group(const float* x) {
   const Tag d;
-  std::byte* const to = args.y + row * args.next->row_bytes();
-  if (channels.count < kLanes) {
-    x = hn::IfThenElseZero(hn::FirstN(d, static_cast<std::size_t>(channels.count)), x);
-  }
-  if constexpr (kBytes) {
-    StoreU8(d, x, args.next->input, to + channels.first);
-  } else {
-    StoreBf16(d, x, to + 2 * channels.first);
-  }
+  return {hn::LoadU(d, x), hn::LoadU(d, x + kHalf)};
 }
 
-template <int kColumns>
-HWY_INLINE void activate(graph::Activation activation, Side<Tag, kColumns>& sums) {
-  if (activation == graph::Activation::silu) short_silu(Tag(), sums);
-  if (activation == graph::Activation::gelu) short_gelu(Tag(), sums);
-}
-
-/// Output pixels [column, column + kColumns) of `row`, one vector of channels; taps [begin, end) of
-/// each line are inside the image.
-template <int kColumns, int kStride, bool kBytes>
-HWY_INLINE void filter(const NarrowDepthwiseArgs& args, std::int64_t row, std::int64_t column,
-                       const Channels& channels, int begin, int end) {
+/// The sums of pixels [column, column + kColumns) of `row`, channels of the two vectors from
+/// `channel` on, activated, to `out` [kColumns][kFilterGroup]. Taps [begin, end) of each line are
+/// inside the image.
+template <int kColumns, int kStride>
+HWY_INLINE void sum_taps(const Filter& filter, std::int64_t row, std::int64_t column,
+                         std::int64_t channel, int begin, int end, float* out) {
   const Tag d;
-  const auto weights = [&](int line, int tap) HWY_ATTR {
-    const float* const w = args.weight + (line * kTaps + tap) * args.channels + channels.first;
-    return channels.count < kLanes ? LoadPartial(d, w, channels.count) : hn::LoadU(d, w);
-  };
-  Vector bias = hn::Zero(d);
-  if (args.bias != nullptr) {
-    const float* const from = args.bias + channels.first;
-    bias = channels.count < kLanes ? LoadPartial(d, from, channels.count) : hn::LoadU(d, from);
-  }
-  Side<Tag, kColumns> sums;
-  sums.each([&](int) HWY_ATTR { return bias; });
+  const NarrowDepthwiseArgs& args = filter.args;
+  const Two bias = load_group(args.bias + channel);
+  // Of pixel t: 2t the lower vector, 2t + 1 the upper one.
+  Side<Tag, 2 * kColumns> sums;
+  sums.each([&](int i) HWY_ATTR { return i % 2 == 0 ? bias.lower : bias.upper; });
+  // Channels c and c + 16 of a group are the pair at position c.
+  const std::int64_t position = channel / kFilterGroup * kFilterGroup + channel % kHalf * 2;
   for (int line = 0; line < kTaps; ++line) {
-    const std::byte* const x =
-        args.x + 2 * channels.first +
+    const std::byte* x =
+        args.x + 2 * position +
         ((row * kStride + line) * args.in_width + column * kStride - 1) * args.x_pixel;
-    const Vector w[kTaps] = {weights(line, 0), weights(line, 1), weights(line, 2)};
+    const float* const weight = args.weight + line * kTaps * filter.channels + channel;
     if constexpr (kColumns == 1) {
       for (int tap = begin; tap < end; ++tap) {
-        sums.at[0] = hn::MulAdd(load(x + tap * args.x_pixel), w[tap], sums.at[0]);
+        const Two value = load_pairs(x + tap * args.x_pixel);
+        const Two w = load_group(weight + tap * filter.channels);
+        sums.at[0] = hn::MulAdd(value.lower, w.lower, sums.at[0]);
+        sums.at[1] = hn::MulAdd(value.upper, w.upper, sums.at[1]);
       }
     } else {
+      const Two w[kTaps] = {load_group(weight), load_group(weight + filter.channels),
+                            load_group(weight + 2 * filter.channels)};
       constexpr int kInputs = (kColumns - 1) * kStride + kTaps;
 #pragma GCC unroll 20
       for (int c = 0; c < kInputs; ++c) {
-        const Vector value = load(x + c * args.x_pixel);
+        const Two value = load_pairs(x);
+        x += args.x_pixel;
 #pragma GCC unroll 3
         for (int tap = kTaps - 1; tap >= 0; --tap) {
           const int t = (c - tap) / kStride;
           if (c >= tap && (c - tap) % kStride == 0 && t < kColumns) {
-            sums.at[t] = hn::MulAdd(value, w[tap], sums.at[t]);
+            sums.at[2 * t] = hn::MulAdd(value.lower, w[tap].lower, sums.at[2 * t]);
+            sums.at[2 * t + 1] = hn::MulAdd(value.upper, w[tap].upper, sums.at[2 * t + 1]);
           }
         }
       }
     }
   }
-  activate(args.activation, sums);
+  if (args.activation == graph::Activation::silu) short_silu(d, sums);
+  if (args.activation == graph::Activation::gelu) short_gelu(d, sums);
+  const std::int64_t in_group = channel % kHalf;
 #pragma GCC unroll 8
   for (int t = 0; t < kColumns; ++t) {
-    store<kBytes>(args, sums.at[t], row * args.out_width + column + t, channels);
+    hn::StoreU(sums.at[2 * t], d, out + t * kFilterGroup + in_group);
+    hn::StoreU(sums.at[2 * t + 1], d, out + t * kFilterGroup + kHalf + in_group);
   }
 }
 
-template <int kColumns, int kStride, bool kBytes>
-HWY_INLINE void filter_channels(const NarrowDepthwiseArgs& args, std::int64_t row,
-                                std::int64_t column, int begin, int end) {
-  for (std::int64_t c = 0; c < args.channels; c += kLanes) {
-    filter<kColumns, kStride, kBytes>(args, row, column, {c, std::min(args.channels - c, kLanes)},
-                                      begin, end);
+template <int kColumns, int kStride>
+HWY_INLINE void filter_columns(const Filter& filter, std::int64_t row, std::int64_t column,
+                               int begin, int end) {
+  const NarrowDepthwiseArgs& args = filter.args;
+  const NarrowMatrix& next = *args.next;
+  const bool bytes = next.precision == graph::Precision::int8;
+  HWY_ALIGN float sums[kColumns * kFilterGroup];
+  std::byte* const y = args.y + (row * args.out_width + column) * next.row_bytes();
+  for (std::int64_t group = 0; group < filter.channels; group += kFilterGroup) {
+    for (std::int64_t c = group; c < group + kHalf; c += kLanes) {
+      sum_taps<kColumns, kStride>(filter, row, column, c, begin, end, sums);
+    }
+    if (!bytes) {
+      filter.kernels.to_bf16(
+          {sums, kFilterGroup, kColumns, kFilterGroup, y + 2 * group, next.row_bytes()});
+      continue;
+    }
+    for (int t = 0; t < kColumns; ++t) {
+      write_u8(next.input, sums + t * kFilterGroup, kFilterGroup, y + t * next.row_bytes() + group);
+    }
   }
 }
 
-template <int kStride, bool kBytes>
+template <int kStride>
 void filter_rows(const NarrowDepthwiseArgs& args) {
+  constexpr int kWide = wide_of(kStride);
+  const Filter filter(args);
   // Columns whose three taps are all inside: all but the first, and but the last where it reaches
   // over the edge.
-  const std::int64_t inner = (args.in_width - 2) / kStride + 1;
+  const std::int64_t inner = std::min((args.in_width - 2) / kStride + 1, args.out_width);
   for (std::int64_t row = 0; row < args.rows; ++row) {
     const auto edge = [&](std::int64_t column) HWY_ATTR {
       const std::int64_t first = column * kStride - 1;
       const int end = static_cast<int>(std::min<std::int64_t>(kTaps, args.in_width - first));
-      filter_channels<1, kStride, kBytes>(args, row, column, first < 0 ? 1 : 0, end);
+      filter_columns<1, kStride>(filter, row, column, first < 0 ? 1 : 0, end);
     };
     std::int64_t column = 0;
     edge(column++);
-    for (; column + kWide <= std::min(inner, args.out_width); column += kWide) {
-      filter_channels<kWide, kStride, kBytes>(args, row, column, 0, kTaps);
+    for (; column + kWide <= inner; column += kWide) {
+      filter_columns<kWide, kStride>(filter, row, column, 0, kTaps);
+    }
+    for (; column + 2 <= inner; column += 2) {
+      filter_columns<2, kStride>(filter, row, column, 0, kTaps);
     }
     for (; column < args.out_width; ++column) edge(column);
   }
 }
 
-void zero_padding(const NarrowDepthwiseArgs& args) {
-  const std::int64_t row_bytes = args.next->row_bytes();
-  const std::int64_t used =
-      args.channels * (args.next->precision == graph::Precision::bf16 ? 2 : 1);
-  if (used == row_bytes) return;
-  for (std::int64_t row = 0; row < args.rows * args.out_width; ++row) {
-    std::memset(args.y + row * row_bytes + used, 0, static_cast<std::size_t>(row_bytes - used));
-  }
-}
-
 void run(const NarrowDepthwiseArgs& args) {
-  const bool bytes = args.next->precision == graph::Precision::int8;
-  if (args.stride == 1) {
-    bytes ? filter_rows<1, true>(args) : filter_rows<1, false>(args);
-  } else {
-    bytes ? filter_rows<2, true>(args) : filter_rows<2, false>(args);
-  }
-  zero_padding(args);
+  args.stride == 1 ? filter_rows<1>(args) : filter_rows<2>(args);
 }
 
 }  // namespace
@@ -170,6 +174,30 @@ HWY_AFTER_NAMESPACE();
 namespace assay::backend::cpu {
 
 HWY_EXPORT(run);
+
+std::vector<float> pack_filter(std::span<const float> weight, std::int64_t channels) {
+  const std::int64_t padded = (channels + kFilterGroup - 1) / kFilterGroup * kFilterGroup;
+  const std::int64_t taps = static_cast<std::int64_t>(weight.size()) / channels;
+  std::vector<float> packed(static_cast<std::size_t>(taps * padded));
+  for (std::int64_t channel = 0; channel < channels; ++channel) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      packed[static_cast<std::size_t>(tap * padded + channel)] =
+          weight[static_cast<std::size_t>(channel * taps + tap)];
+    }
+  }
+  return packed;
+}
+
+std::vector<std::int64_t> paired_channels(std::int64_t channels) {
+  const std::int64_t padded = (channels + kFilterGroup - 1) / kFilterGroup * kFilterGroup;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(padded));
+  for (std::int64_t i = 0; i < padded; ++i) {
+    const std::int64_t in_group = i % kFilterGroup;
+    order[static_cast<std::size_t>(i)] =
+        i - in_group + in_group / 2 + in_group % 2 * (kFilterGroup / 2);
+  }
+  return order;
+}
 
 void narrow_depthwise(const NarrowDepthwiseArgs& args) { HWY_DYNAMIC_DISPATCH(run)(args); }
 
