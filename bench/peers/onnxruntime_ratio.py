@@ -55,8 +55,9 @@ class OnnxRuntime:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-        # Its threads must not keep a core busy while the other side is timed.
+        # Its threads spin while it runs, but must not keep a core busy while the other side is timed.
         options.add_session_config_entry("session.intra_op.allow_spinning", "1")
+        options.add_session_config_entry("session.force_spinning_stop", "1")
         self.session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
         self.image = image
 

@@ -4,7 +4,7 @@
     python bench/peers/pillow_resize.py build/release/bench/image_bench [IMAGE] [--rounds 15]
 
 Stops where the two give different pixels. Prints, for each step, the median over the rounds of both
-sides' processor time, and the median of the rounds' ratios (Pillow / Assay) with its 95% interval.
+sides' processor time, and the ratio of the medians (Pillow / Assay) with its 95% interval.
 Processor time, because both use one thread and other work on the machine must not count. Pillow's
 times leave out the copy that np.asarray would add.
 """
@@ -14,11 +14,13 @@ import hashlib
 import io
 import json
 import pathlib
-import statistics
 import subprocess
 import time
 
+import numpy as np
 from PIL import Image, features
+
+import intervals
 
 PHOTO = pathlib.Path(__file__).parents[2] / "tests/golden/image/photo.jpg"
 STEPS = ["decode", "resize_and_crop", "decode_resize_crop"]
@@ -64,17 +66,28 @@ def pillow_times(data, seconds):
             "decode_resize_crop": mean_time(lambda: resize(decode(data)), seconds)}
 
 
-def median_interval(samples):
-    """Distribution-free 95% interval of the median, by order statistics of the binomial."""
-    samples = sorted(samples)
-    n = len(samples)
-    tail, k, term = 0.0, 0, 0.5**n
-    while tail + term <= 0.025:
-        tail += term
-        term *= (n - k) / (k + 1)
-        k += 1
-    k = max(k - 1, 0)
-    return samples[k], samples[n - 1 - k]
+def compare(program, image, rounds, seconds):
+    """Medians in microseconds and the ratio Pillow / Assay of each step, with its 95% interval."""
+    data = pathlib.Path(image).read_bytes()
+    ours, theirs = [], []
+    expected = hashlib.sha256(resize(decode(data)).tobytes()).hexdigest()
+    for _ in range(rounds):
+        digest, times = run_assay(program, image, seconds)
+        if digest != expected:
+            raise SystemExit(f"{image}: the two give different pixels")
+        ours.append(times)
+        theirs.append(pillow_times(data, seconds))
+    rows = []
+    for step in STEPS:
+        mine = np.array([[x[step]] for x in ours])
+        other = np.array([[x[step]] for x in theirs])
+        ratio, interval = intervals.ratio(other, mine)
+        rows.append({"step": step, "assay_us": float(np.median(mine)),
+                     "pillow_us": float(np.median(other)), "ratio": ratio,
+                     "interval": interval, "assay_samples": mine.ravel().tolist(),
+                     "pillow_samples": other.ravel().tolist()})
+    return {"pillow": Image.__version__, "libjpeg_turbo": features.version("libjpeg_turbo"),
+            "image": "%d x %d JPEG" % Image.open(image).size, "rounds": rounds, "rows": rows}
 
 
 def main():
@@ -84,24 +97,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=0.2, help="per step and round")
     options = parser.parse_args()
-    data = pathlib.Path(options.image).read_bytes()
-    ours, theirs = [], []
-    expected = hashlib.sha256(resize(decode(data)).tobytes()).hexdigest()
-    for _ in range(options.rounds):
-        digest, times = run_assay(options.program, options.image, options.seconds)
-        if digest != expected:
-            raise SystemExit(f"{options.image}: the two give different pixels")
-        ours.append(times)
-        theirs.append(pillow_times(data, options.seconds))
-    print(f"Pillow {Image.__version__}, libjpeg-turbo {features.version('libjpeg_turbo')}; "
-          f"{options.rounds} rounds")
+    found = compare(options.program, options.image, options.rounds, options.seconds)
+    print(f"Pillow {found['pillow']}, libjpeg-turbo {found['libjpeg_turbo']}; "
+          f"{found['rounds']} rounds")
     print(f"{'step':20} {'assay µs':>10} {'Pillow µs':>10} {'ratio':>7}   95% interval")
-    for step in STEPS:
-        ratios = [b[step] / a[step] for a, b in zip(ours, theirs)]
-        low, high = median_interval(ratios)
-        print(f"{step:20} {statistics.median(a[step] for a in ours):10.1f} "
-              f"{statistics.median(b[step] for b in theirs):10.1f} "
-              f"{statistics.median(ratios):7.3f}   {low:.3f} to {high:.3f}")
+    for row in found["rows"]:
+        low, high = row["interval"]
+        print(f"{row['step']:20} {row['assay_us']:10.1f} {row['pillow_us']:10.1f} "
+              f"{row['ratio']:7.3f}   {low:.3f} to {high:.3f}")
 
 
 if __name__ == "__main__":
