@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 
-#include "backend/cpu/kernels/narrow.h"
 #include "backend/cpu/kernels/narrow_block.h"
 
 // clang-format off
@@ -71,27 +69,6 @@ struct Sizes {
   }
 };
 
-constexpr std::int64_t kOneSegment[] = {0};
-
-NarrowSource source_of(const float* a, std::int64_t stride, std::int64_t rows, std::int64_t width) {
-  NarrowSource source;
-  source.a = a;
-  source.rows = rows;
-  source.a_row = stride;
-  source.segment_offsets = kOneSegment;
-  source.segment_length = width;
-  return source;
-}
-
-/// Rows of bf16, as pack_rows() makes them for a product over the head size.
-NarrowMatrix row_format(std::int64_t width, std::int64_t padded) {
-  NarrowMatrix b;
-  b.precision = graph::Precision::bf16;
-  b.k = width;
-  b.k_padded = padded;
-  return b;
-}
-
 std::byte* bytes_of(float* floats) { return reinterpret_cast<std::byte*>(floats); }
 
 }  // namespace
@@ -113,15 +90,21 @@ constexpr float kLog2E = 1.44269504F;
 /// What a key that is not there scores: far below any other, and finite.
 constexpr float kNoScore = -1e30F;
 
+/// Rows of one head to packed rows, whose padding is there already.
+HWY_INLINE void pack_rows(const AttentionArgs& args, const Sizes& sizes, const float* x,
+                          std::int64_t stride, std::int64_t rows, const Buffers& buffers,
+                          const NarrowKernels& kernels) {
+  kernels.to_bf16({x, stride, static_cast<int>(rows), args.head_dim, bytes_of(buffers.queries),
+                   sizes.depth * 2});
+}
+
 /// Kᵀ as panels: pairs of channels are one number of 32 bits, so packed keys only need transposing.
 void pack_keys(const AttentionArgs& args, const float* k, const Sizes& sizes,
-               const Buffers& buffers) {
-  const NarrowMatrix format = row_format(args.head_dim, sizes.depth);
+               const Buffers& buffers, const NarrowKernels& kernels) {
   for (std::int64_t key = 0; key < args.keys; key += kPanel) {
     const std::int64_t columns = panel_columns(args.keys, key);
     const std::int64_t count = std::min(columns, args.keys - key);
-    pack_rows(format, source_of(k, args.k_stride, args.keys, args.head_dim), key, key + count,
-              bytes_of(buffers.queries));
+    pack_rows(args, sizes, k + key * args.k_stride, args.k_stride, count, buffers, kernels);
     std::fill_n(buffers.queries + count * sizes.depth / 2, (columns - count) * sizes.depth / 2,
                 0.0F);
     transpose_matrix(buffers.queries, sizes.depth / 2, columns, sizes.depth / 2,
@@ -246,14 +229,12 @@ void attend_head(const AttentionArgs& args, std::int64_t item, const Sizes& size
   const std::int64_t offset = item % args.heads * args.head_dim;
   const float* const q = args.q + group * args.q_batch_stride + offset;
   float* const out = args.out + group * args.out_batch_stride + offset;
-  pack_keys(args, args.k + group * args.k_batch_stride + offset, sizes, buffers);
+  pack_keys(args, args.k + group * args.k_batch_stride + offset, sizes, buffers, kernels);
   pack_values(args, args.v + group * args.v_batch_stride + offset, sizes, buffers.values);
-  const NarrowMatrix format = row_format(args.head_dim, sizes.depth);
-  const NarrowSource queries = source_of(q, args.q_stride, args.queries, args.head_dim);
   float inverse[kQueries];
   for (std::int64_t begin = 0; begin < args.queries; begin += kQueries) {
     const auto rows = static_cast<int>(std::min(kQueries, args.queries - begin));
-    pack_rows(format, queries, begin, begin + rows, bytes_of(buffers.queries));
+    pack_rows(args, sizes, q + begin * args.q_stride, args.q_stride, rows, buffers, kernels);
     score(args, sizes, buffers, rows, kernels);
     softmax(sizes, buffers, rows, args.scale * kLog2E, kernels, inverse);
     mix(args, sizes, buffers, rows, kernels, inverse, out + begin * args.out_stride);
@@ -264,6 +245,7 @@ void attend(const AttentionArgs& args, std::int64_t begin, std::int64_t end, flo
   const Sizes sizes(args);
   const Buffers buffers = sizes.divide(scratch);
   const NarrowKernels kernels = narrow_kernels();
+  std::fill_n(buffers.queries, kQueries * sizes.depth / 2, 0.0F);
   if (kernels.enter != nullptr) kernels.enter();
   for (std::int64_t item = begin; item < end; ++item) {
     attend_head(args, item, sizes, buffers, kernels);

@@ -27,10 +27,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Lanes of 32 bits: each holds one column's operands of B or a row's of A, four bytes of k.
 using Tag = hn::CappedTag<std::uint32_t, 16>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag()));
-constexpr int kStripRows = 4;
-constexpr int kStripVectors = std::min(2, 16 / kLanes);
+// A strip's sums and two vectors' operands fit the registers.
+constexpr int kStripRows = kLanes == 16 ? 8 : 4;
 
-std::uint32_t word_at(const std::byte* bytes) {
+HWY_INLINE std::uint32_t word_at(const std::byte* bytes) {
   std::uint32_t word = 0;
   std::memcpy(&word, bytes, sizeof(word));
   return word;
@@ -123,44 +123,47 @@ HWY_INLINE void unrolled(const Function& function) {
 }
 
 /// kRows rows of one strip of columns, whose first sum is at `sums` and first operands at `b`.
-template <class Dot, int kRows>
+template <class Dot, int kRows, int kVectors>
 HWY_NOINLINE void strip(const BlockArgs& args, const std::byte* a, const std::byte* b,
                         std::uint32_t* sums) {
   const Tag d;
-  typename Dot::Sum sum[kRows][kStripVectors];
+  typename Dot::Sum sum[kRows][kVectors];
   unrolled<kRows>([&](auto r) HWY_ATTR {
-    unrolled<kStripVectors>([&](auto v) HWY_ATTR { sum[r][v] = Dot::zero(); });
+    unrolled<kVectors>([&](auto v) HWY_ATTR { sum[r][v] = Dot::zero(); });
   });
   for (std::int64_t k = 0; k < args.row_bytes; k += 4) {
-    typename Dot::Operand column[kStripVectors];
-    unrolled<kStripVectors>([&](auto v) HWY_ATTR {
+    typename Dot::Operand column[kVectors];
+    unrolled<kVectors>([&](auto v) HWY_ATTR {
       column[v] = Dot::expand_b(hn::Load(
           d, reinterpret_cast<const std::uint32_t*>(b) + k / 4 * args.columns + v * kLanes));
     });
     unrolled<kRows>([&](auto r) HWY_ATTR {
       const auto row = Dot::expand_a(hn::Set(d, word_at(a + r * args.row_bytes + k)));
-      unrolled<kStripVectors>([&](auto v)
-                                  HWY_ATTR { sum[r][v] = Dot::add(row, column[v], sum[r][v]); });
+      unrolled<kVectors>([&](auto v) HWY_ATTR { sum[r][v] = Dot::add(row, column[v], sum[r][v]); });
     });
   }
   unrolled<kRows>([&](auto r) HWY_ATTR {
-    unrolled<kStripVectors>([&](auto v) HWY_ATTR {
+    unrolled<kVectors>([&](auto v) HWY_ATTR {
       hn::Store(hn::BitCast(d, sum[r][v]), d, sums + r * kPanelColumns + v * kLanes);
     });
   });
 }
 
-template <class Dot>
-void block(const BlockArgs& args) {
+template <class Dot, int kVectors>
+void strips(const BlockArgs& args) {
   auto* const sums = static_cast<std::uint32_t*>(args.sums);
-  constexpr int kColumns = kStripVectors * kLanes;
   for (int row = 0; row < args.rows; row += kStripRows) {
     const std::byte* const a = args.a + row * args.row_bytes;
-    for (int column = 0; column < args.columns; column += kColumns) {
+    for (int column = 0; column < args.columns; column += kVectors * kLanes) {
       // Rows past the last are readable, and their sums have room.
-      strip<Dot, kStripRows>(args, a, args.b + column * 4, sums + row * kPanelColumns + column);
+      strip<Dot, kStripRows, kVectors>(args, a, args.b + column * 4,
+                                       sums + row * kPanelColumns + column);
     }
   }
+}
+template <class Dot>
+void block(const BlockArgs& args) {
+  args.columns % (2 * kLanes) == 0 ? strips<Dot, 2>(args) : strips<Dot, 1>(args);
 }
 
 void bf16_block(const BlockArgs& args) { block<Bf16Dot>(args); }

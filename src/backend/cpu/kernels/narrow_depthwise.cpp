@@ -118,21 +118,15 @@ HWY_INLINE void filter_columns(const Filter& filter, std::int64_t row, std::int6
                                int begin, int end) {
   const NarrowDepthwiseArgs& args = filter.args;
   const NarrowMatrix& next = *args.next;
-  const bool bytes = next.precision == graph::Precision::int8;
+  const std::int64_t size = next.precision == graph::Precision::bf16 ? 2 : 1;
   HWY_ALIGN float sums[kColumns * kFilterGroup];
   std::byte* const y = args.y + (row * args.out_width + column) * next.row_bytes();
   for (std::int64_t group = 0; group < filter.channels; group += kFilterGroup) {
     for (std::int64_t c = group; c < group + kHalf; c += kLanes) {
       sum_taps<kColumns, kStride>(filter, row, column, c, begin, end, sums);
     }
-    if (!bytes) {
-      filter.kernels.to_bf16(
-          {sums, kFilterGroup, kColumns, kFilterGroup, y + 2 * group, next.row_bytes()});
-      continue;
-    }
-    for (int t = 0; t < kColumns; ++t) {
-      write_u8(next.input, sums + t * kFilterGroup, kFilterGroup, y + t * next.row_bytes() + group);
-    }
+    write_rows(next, filter.kernels,
+               {sums, kFilterGroup, kColumns, kFilterGroup, y + size * group, next.row_bytes()});
   }
 }
 

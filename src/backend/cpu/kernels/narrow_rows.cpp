@@ -22,34 +22,9 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::backend::cpu {
 namespace HWY_NAMESPACE {
 
-/// Writes numbers as operands of one product, one behind the other.
-class Writer {
- public:
-  Writer(const NarrowMatrix& b, const NarrowKernels& kernels, std::byte* out)
-      : b_(b), kernels_(kernels), out_(out) {}
-
-  void write(const float* x, std::int64_t count) {
-    if (b_.precision == graph::Precision::bf16) {
-      kernels_.to_bf16({.x = x, .count = count, .to = out_});
-      out_ += count * 2;
-    } else {
-      write_u8(b_.input, x, count, out_);
-      out_ += count;
-    }
-  }
-  void pad_to(const std::byte* end) {
-    std::memset(out_, 0, static_cast<std::size_t>(end - out_));
-    out_ += end - out_;
-  }
-
- private:
-  const NarrowMatrix& b_;
-  const NarrowKernels& kernels_;
-  std::byte* out_;
-};
-
 /// A row is normalized a stretch at a time, each converted while it is in the first-level cache.
-void write_normalized(const float* x, std::int64_t count, const RowNorm& norm, Writer& writer) {
+void write_normalized(const NarrowMatrix& b, const NarrowKernels& kernels, const float* x,
+                      std::int64_t count, const RowNorm& norm, std::byte* out) {
   const hn::ScalableTag<float> d;
   constexpr std::int64_t kLanes = hn::MaxLanes(d);
   constexpr std::int64_t kStretch = 512;
@@ -68,26 +43,49 @@ void write_normalized(const float* x, std::int64_t count, const RowNorm& norm, W
     std::int64_t i = first;
     for (; i + kLanes <= end; i += kLanes) hn::Store(scaled(Whole(), i), d, stretch + i - first);
     if (i < end) hn::Store(scaled(Partial{end - i}, i), d, stretch + i - first);
-    writer.write(stretch, end - first);
+    const std::int64_t size = b.precision == graph::Precision::bf16 ? 2 : 1;
+    write_rows(b, kernels, {.x = stretch, .count = end - first, .to = out + first * size});
+  }
+}
+
+/// Rows at one stride, a segment of all of them at a time: segments may be short.
+void write_segments(const NarrowMatrix& b, const NarrowKernels& kernels, const NarrowSource& source,
+                    const float* x, std::int64_t rows, std::byte* out) {
+  const std::int64_t size = b.precision == graph::Precision::bf16 ? 2 : 1;
+  const std::int64_t segment_bytes = source.segment_length * size;
+  for (const std::int64_t offset : source.segment_offsets) {
+    write_rows(b, kernels,
+               {x + offset, source.a_row, static_cast<int>(rows), source.segment_length, out,
+                b.row_bytes()});
+    out += segment_bytes;
+  }
+}
+
+/// Zeros for the last step of each row, where numbers do not fill it.
+void zero_last_step(const NarrowMatrix& b, std::int64_t rows, std::byte* out) {
+  if (b.k == b.k_padded) return;
+  for (std::int64_t r = 1; r <= rows; ++r) {
+    std::memset(out + r * b.row_bytes() - kStepBytes, 0, kStepBytes);
   }
 }
 
 void pack_rows_of(const NarrowMatrix& b, const NarrowSource& source, std::int64_t begin,
                   std::int64_t end, std::byte* out, const NarrowKernels& kernels) {
-  for (std::int64_t row = begin; row < end; ++row) {
-    const float* const x =
-        source.a + row / source.rows * source.a_line + row % source.rows * source.a_row;
-    std::byte* const next = out + b.row_bytes();
-    Writer writer(b, kernels, out);
-    if (source.norm.weight != nullptr) {
-      write_normalized(x + source.segment_offsets[0], source.segment_length, source.norm, writer);
+  zero_last_step(b, end - begin, out);
+  for (std::int64_t row = begin; row < end;) {
+    const std::int64_t in_line = row % source.rows;
+    const std::int64_t rows = std::min(source.rows - in_line, end - row);
+    const float* const x = source.a + row / source.rows * source.a_line + in_line * source.a_row;
+    if (source.norm.weight == nullptr) {
+      write_segments(b, kernels, source, x, rows, out);
     } else {
-      for (const std::int64_t offset : source.segment_offsets) {
-        writer.write(x + offset, source.segment_length);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        write_normalized(b, kernels, x + r * source.a_row + source.segment_offsets[0],
+                         source.segment_length, source.norm, out + r * b.row_bytes());
       }
     }
-    writer.pad_to(next);
-    out = next;
+    row += rows;
+    out += rows * b.row_bytes();
   }
 }
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "backend/cpu/kernels/narrow.h"
 #include "backend/cpu/kernels/narrow_block.h"
 #include "backend/cpu/kernels/narrow_convert-inl.h"
 #include "backend/cpu/kernels/narrow_tile_activation-inl.h"
@@ -95,22 +96,49 @@ HWY_INLINE void store_codes(D d, const Side<D, kCount>& x, const numerics::Affin
 #endif
 }
 
-inline HWY_NOINLINE void write_u8(numerics::AffineU8 format, const float* x, std::int64_t count,
-                                  std::byte* to) {
+/// Rows of codes; see ConvertArgs.
+inline HWY_NOINLINE void write_u8(numerics::AffineU8 format, const ConvertArgs& args) {
 #if HWY_TARGET == HWY_AVX3
   const U8Format registers(format);
-  for (; count >= 64; count -= 64, x += 64, to += 64) {
-    const __m512i codes = four_of_codes(registers, _mm512_loadu_ps(x), _mm512_loadu_ps(x + 16),
-                                        _mm512_loadu_ps(x + 32), _mm512_loadu_ps(x + 48));
-    _mm512_storeu_si512(to, codes);
-  }
 #endif
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  write_operands(x, count, 1, to,
-                 [&](auto d, auto v, std::byte* out) HWY_ATTR { StoreU8(d, v, format, out); });
+  for (int r = 0; r < args.rows; ++r) {
+    const float* const x = args.x + r * args.stride;
+    std::byte* const to = args.to + r * args.to_stride;
+#if HWY_TARGET == HWY_AVX3
+    std::int64_t i = 0;
+    for (; i + 64 <= args.count; i += 64) {
+      const float* const from = x + i;
+      const __m512i codes =
+          four_of_codes(registers, _mm512_loadu_ps(from), _mm512_loadu_ps(from + 16),
+                        _mm512_loadu_ps(from + 32), _mm512_loadu_ps(from + 48));
+      _mm512_storeu_si512(to + i, codes);
+    }
+    for (; i < args.count; i += 16) {
+      const std::int64_t left = args.count - i;
+      const auto inside = static_cast<__mmask16>(left >= 16 ? 0xFFFFU : (1U << left) - 1);
+      const __m512i codes = wide_codes(registers, _mm512_maskz_loadu_ps(inside, x + i));
+      _mm512_mask_cvtusepi32_storeu_epi8(to + i, inside,
+                                         _mm512_max_epi32(codes, _mm512_setzero_si512()));
+    }
+#elif HWY_TARGET == HWY_AVX2
+    write_operands(x, args.count, 1, to,
+                   [&](auto d, auto v, std::byte* out) HWY_ATTR { StoreU8(d, v, format, out); });
 #else
-  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<std::byte>(format.encode(x[i]));
+    for (std::int64_t i = 0; i < args.count; ++i) {
+      to[i] = static_cast<std::byte>(format.encode(x[i]));
+    }
 #endif
+  }
+}
+
+/// Rows of fp32 numbers to operands of products with `b`.
+HWY_INLINE void write_rows(const NarrowMatrix& b, const NarrowKernels& kernels,
+                           const ConvertArgs& args) {
+  if (b.precision == graph::Precision::bf16) {
+    kernels.to_bf16(args);
+  } else {
+    write_u8(b.input, args);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
