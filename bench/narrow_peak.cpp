@@ -63,7 +63,7 @@ ASSAY_DOT double multiply_bytes(std::int64_t rounds) {
 #pragma GCC unroll 12
     for (int s = 0; s < kSums; ++s) {
       sums[s] = _mm512_dpbusd_epi32(sums[s], x, x);
-      asm("" : "+v"(sums[s]));  // or the loop would be worked out at once
+      asm volatile("" : "+v"(sums[s]));  // or nothing would be computed
     }
   }
   return static_cast<double>(rounds) * kSums * 2 * 64;
@@ -76,7 +76,7 @@ ASSAY_DOT double multiply_pairs(std::int64_t rounds) {
 #pragma GCC unroll 12
     for (int s = 0; s < kSums; ++s) {
       sums[s] = _mm512_dpbf16_ps(sums[s], x, x);
-      asm("" : "+v"(sums[s]));
+      asm volatile("" : "+v"(sums[s]));
     }
   }
   return static_cast<double>(rounds) * kSums * 2 * 32;
