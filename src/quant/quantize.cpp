@@ -88,18 +88,33 @@ float quantize_channel(std::span<const float> numbers, std::vector<std::int8_t>&
   return scale;
 }
 
+/// Which values are the network's input, perhaps resized or with its numbers moved about.
+std::vector<bool> picture_values(const graph::Graph& graph) {
+  std::vector<bool> picture(graph.values.size(), false);
+  picture[graph.input] = true;
+  for (const graph::Node& node : graph.nodes) {
+    const bool moves = std::holds_alternative<graph::Resize>(node.op) ||
+                       std::holds_alternative<graph::Reshape>(node.op) ||
+                       std::holds_alternative<graph::Transpose>(node.op) ||
+                       std::holds_alternative<graph::Slice>(node.op);
+    if (moves && picture[node.inputs[0]]) picture[node.output] = true;
+  }
+  return picture;
+}
+
 class Quantizer {
  public:
   Quantizer(const graph::Graph& graph, Precision precision, RangesByLayer ranges)
       : graph_(graph), precision_(precision), ranges_(std::move(ranges)) {}
 
   graph::Graph run() {
+    const std::vector<bool> picture = picture_values(graph_);
     for (graph::Node& node : graph_.nodes) {
       const bool product = is_calibrated(node);
       if (product && precision_ == Precision::int8) {
         make_int8(node);
       } else if (product) {
-        make_bf16(node);
+        if (!picture[node.inputs[0]]) make_bf16(node);
       } else if (std::holds_alternative<graph::Attention>(node.op)) {
         node.precision = Precision::bf16;
       }

@@ -83,10 +83,11 @@ TEST(Quantize, Bf16StoresHalfAndStaysNear) {
   const Graph graph = toy_graph();
   const Graph narrow = quantize(graph, Precision::bf16, nullptr);
   for (const graph::Node& node : narrow.nodes) {
-    const bool expected = graph::can_have(node.op, Precision::bf16);
+    // "conv" reads the picture.
+    const bool expected = graph::can_have(node.op, Precision::bf16) && node.name != "conv";
     EXPECT_EQ(node.precision, expected ? Precision::bf16 : Precision::fp32) << node.name;
   }
-  for (const char* name : {"conv", "q", "k", "head"}) {
+  for (const char* name : {"q", "k", "head"}) {
     const graph::Value& weight = weight_of(narrow, name);
     EXPECT_EQ(weight.name, std::string(name) + ".weight.bf16");
     EXPECT_EQ(weight.constant->dtype, DType::bf16);
@@ -97,6 +98,7 @@ TEST(Quantize, Bf16StoresHalfAndStaysNear) {
     }
   }
   EXPECT_EQ(weight_of(narrow, "dw").constant->dtype, DType::f32);
+  EXPECT_EQ(weight_of(narrow, "conv").constant->dtype, DType::f32);
   EXPECT_EQ(narrow.values.size(), graph.values.size());  // the old weights are gone
   const std::vector<float> before = logits_for(graph);
   const std::vector<float> after = logits_for(narrow);
@@ -147,13 +149,17 @@ TEST(Quantize, WeightCodesAreTheNearest) {
 
 TEST(Quantize, ASharedWeightIsStoredOnce) {
   Toy toy(2, 2);
-  const ValueId flat = toy.node("flat", graph::Reshape{{4, 3}}, {toy.input()});
+  const ValueId x =
+      toy.node("resized", graph::Resize{graph::ResizeMode::bilinear, 3, 2}, {toy.input()});
+  const ValueId flat = toy.node("flat", graph::Reshape{{6, 3}}, {toy.conv("conv", x, 3)});
   const ValueId weight = toy.constant("shared", {3, 3});
   const ValueId a = toy.node("a", graph::Linear{}, {flat, weight});
   const Graph graph = toy.finish(toy.node("b", graph::Linear{}, {a, weight}));
   const Graph narrow = quantize(graph, Precision::bf16, nullptr);
   EXPECT_EQ(graph::find_node(narrow, "a")->inputs[1], graph::find_node(narrow, "b")->inputs[1]);
   EXPECT_EQ(narrow.values.size(), graph.values.size());
+  // A resized picture is a picture still.
+  EXPECT_EQ(graph::find_node(narrow, "conv")->precision, Precision::fp32);
 }
 
 TEST(Quantize, RefusesACalibrationThatDoesNotFit) {
