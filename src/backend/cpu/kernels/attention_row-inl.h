@@ -19,23 +19,42 @@ namespace assay::backend::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// scores[key] = factor * Σ over c of q[c] * k[key * k_stride + c].
-inline void row_scores(const float* q, float factor, const float* k, std::int64_t k_stride,
-                       std::int64_t head_dim, std::int64_t keys, float* HWY_RESTRICT scores) {
+/// scores[key] = factor * Σ over c of q[c] * k[key * k_stride + c] for kKeys keys, whose sums are
+/// independent and hide each other's latency.
+template <int kKeys>
+HWY_INLINE void scores_of_keys(const float* q, float factor, const float* k, std::int64_t k_stride,
+                               std::int64_t head_dim, float* scores) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t whole = head_dim - head_dim % lanes;
-  for (std::int64_t key = 0; key < keys; ++key) {
-    const float* const row = k + key * k_stride;
-    auto sum = hn::Zero(d);
-    for (std::int64_t c = 0; c < whole; c += lanes) {
-      sum = hn::MulAdd(hn::LoadU(d, q + c), hn::LoadU(d, row + c), sum);
+  hn::Vec<decltype(d)> sums[kKeys];
+  for (int i = 0; i < kKeys; ++i) sums[i] = hn::Zero(d);
+  for (std::int64_t c = 0; c < whole; c += lanes) {
+    const auto query = hn::LoadU(d, q + c);
+#pragma GCC unroll 4
+    for (int i = 0; i < kKeys; ++i) {
+      sums[i] = hn::MulAdd(query, hn::LoadU(d, k + i * k_stride + c), sums[i]);
     }
-    if (whole < head_dim) {
-      const Partial tail{head_dim - whole};
-      sum = hn::MulAdd(tail.load(d, q + whole), tail.load(d, row + whole), sum);
+  }
+  if (whole < head_dim) {
+    const Partial tail{head_dim - whole};
+    const auto query = tail.load(d, q + whole);
+    for (int i = 0; i < kKeys; ++i) {
+      sums[i] = hn::MulAdd(query, tail.load(d, k + i * k_stride + whole), sums[i]);
     }
-    scores[key] = factor * hn::GetLane(hn::SumOfLanes(d, sum));
+  }
+  for (int i = 0; i < kKeys; ++i) scores[i] = factor * hn::GetLane(hn::SumOfLanes(d, sums[i]));
+}
+
+inline void row_scores(const float* q, float factor, const float* k, std::int64_t k_stride,
+                       std::int64_t head_dim, std::int64_t keys, float* HWY_RESTRICT scores) {
+  constexpr int kKeys = 4;
+  std::int64_t key = 0;
+  for (; key + kKeys <= keys; key += kKeys) {
+    scores_of_keys<kKeys>(q, factor, k + key * k_stride, k_stride, head_dim, scores + key);
+  }
+  for (; key < keys; ++key) {
+    scores_of_keys<1>(q, factor, k + key * k_stride, k_stride, head_dim, scores + key);
   }
 }
 
@@ -90,6 +109,27 @@ HWY_INLINE void row_output(Access access, const float* v, std::int64_t v_stride,
   access.store(d, hn::Mul(sum, hn::Set(d, inverse)), out);
 }
 
+/// The same for kVectors whole vectors side by side, whose sums hide each other's latency and whose
+/// loads lie one behind the other.
+template <int kVectors>
+HWY_INLINE void row_outputs(const float* v, std::int64_t v_stride, const float* weights,
+                            std::int64_t keys, float inverse, float* out) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  hn::Vec<decltype(d)> sums[kVectors];
+  for (int i = 0; i < kVectors; ++i) sums[i] = hn::Zero(d);
+  for (std::int64_t key = 0; key < keys; ++key) {
+    const auto weight = hn::Set(d, weights[key]);
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectors; ++i) {
+      sums[i] = hn::MulAdd(weight, hn::LoadU(d, v + key * v_stride + i * lanes), sums[i]);
+    }
+  }
+  for (int i = 0; i < kVectors; ++i) {
+    hn::StoreU(hn::Mul(sums[i], hn::Set(d, inverse)), d, out + i * lanes);
+  }
+}
+
 /// One query of one head; `factor` is the scale times log2 e. `scores` has room for `keys`.
 inline void attend_row(const float* q, const float* k, std::int64_t k_stride, const float* v,
                        std::int64_t v_stride, std::int64_t keys, std::int64_t head_dim,
@@ -97,7 +137,11 @@ inline void attend_row(const float* q, const float* k, std::int64_t k_stride, co
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
   row_scores(q, factor, k, k_stride, head_dim, keys, scores);
   const float inverse = row_softmax(keys, scores);
+  constexpr int kAtOnce = 8;
   std::int64_t c = 0;
+  for (; c + kAtOnce * lanes <= head_dim; c += kAtOnce * lanes) {
+    row_outputs<kAtOnce>(v + c, v_stride, scores, keys, inverse, out + c);
+  }
   for (; c + lanes <= head_dim; c += lanes) {
     row_output(Whole(), v + c, v_stride, scores, keys, inverse, out + c);
   }
