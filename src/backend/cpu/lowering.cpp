@@ -7,6 +7,7 @@
 #include "backend/cpu/kernels/normalize.h"
 #include "backend/cpu/margin.h"
 #include "backend/cpu/narrow_fusion.h"
+#include "backend/cpu/one_query_attention.h"
 #include "backend/flops.h"
 #include "base/error.h"
 
@@ -48,6 +49,8 @@ Program Lowering::finish() {
       std::visit([&](const auto& op) { lower_node(*this, node, op); }, node.op);
     } else if (is_inverted_residual(graph_, first)) {
       lower_inverted_residual(*this, first);
+    } else if (is_one_query_attention(graph_, first)) {
+      lower_one_query_attention(*this, first);
     } else {
       lower_narrow_group(*this, first, count);
     }
@@ -61,7 +64,7 @@ Program Lowering::finish() {
 }
 
 std::size_t Lowering::group_size(std::size_t first) {
-  if (is_inverted_residual(graph_, first)) return 3;
+  if (is_inverted_residual(graph_, first) || is_one_query_attention(graph_, first)) return 3;
   const std::size_t count = narrow_group(graph_, first);
   if (!is_mlp_group(graph_, first, count)) return count;
   if (choose(graph_.nodes[first + count - 1], {"mlp", "apart"}) == "mlp") return count;
