@@ -4,6 +4,7 @@
 /// turn. The counters are GFLOP/s with their share of the measured peak, and GB/s of input and
 /// output.
 #include <cmath>
+#include <map>
 #include <memory>
 
 #include "backend/cpu/kernels/attention.h"
@@ -14,6 +15,7 @@
 #include "backend/cpu/kernels/resize.h"
 #include "backend/cpu/kernels/softmax.h"
 #include "backend/cpu/kernels/transpose.h"
+#include "backend/cpu/kernels/winograd.h"
 #include "kernel_bench.h"
 
 namespace assay::backend::cpu {
@@ -137,6 +139,47 @@ Case depthwise_case(std::int64_t size, std::int64_t channels, int kernel, int st
   return timed;
 }
 
+/// Packed for each instruction set on its first use.
+struct WinogradPacked {
+  ConstantPool pool;
+  WinogradWeights weights;
+  AlignedBuffer scratch;
+};
+
+/// Its operations are those of the direct sum; cpu_gemm_bench times that.
+Case winograd_case(std::int64_t size, std::int64_t channels, std::int64_t n, int outputs) {
+  Case timed;
+  timed.name = "winograd/" + std::to_string(size) + "x" + std::to_string(channels) + "x" +
+               std::to_string(n) + "/" + std::to_string(outputs) + "x" + std::to_string(outputs) +
+               "/silu";
+  timed.inputs = size * size * channels;
+  timed.outputs = size * size * n;
+  timed.flops = 2.0 * 9 * static_cast<double>(timed.outputs * channels);
+  auto weight = std::make_shared<AlignedBuffer>(random_buffer(9 * channels * n, 5, 0.1F));
+  auto bias = std::make_shared<AlignedBuffer>(random_buffer(n, 6, 1.0F));
+  auto packed = std::make_shared<std::map<Isa, WinogradPacked>>();
+  timed.run = [=](const float* x, float* y) {
+    WinogradPacked& now = (*packed)[active_isa()];
+    if (now.weights.points.empty()) {
+      now.weights = pack_winograd({weight->data(), weight->size()}, n, channels, outputs, now.pool);
+      now.scratch = AlignedBuffer(static_cast<std::size_t>(
+          winograd_scratch(now.weights, winograd_tiles(outputs, size, size))));
+    }
+    WinogradArgs args;
+    args.height = args.width = size;
+    args.x = x;
+    args.x_line = size * channels;
+    args.x_row = channels;
+    args.bias = bias->data();
+    args.y = y;
+    args.y_line = size * n;
+    args.y_row = n;
+    args.activation = Activation::silu;
+    winograd(now.weights, args, winograd_share(now.weights, args, 0, 1), now.scratch.data());
+  };
+  return timed;
+}
+
 Case resize_case(std::int64_t in, std::int64_t out, std::int64_t channels, graph::ResizeMode mode) {
   Case timed;
   timed.name =
@@ -189,6 +232,17 @@ std::vector<Case> all_cases() {
       attention_case(4, 64, 64, 4, 48),
       attention_case(4, 16, 16, 4, 60),
       attention_case(1, 1, 401, 4, 32),
+      // A head of CrossViT's class token among the tokens as they are.
+      attention_case(1, 1, 401, 1, 128),
+      attention_case(1, 1, 197, 1, 256),
+      winograd_case(32, 96, 96, 2),
+      winograd_case(32, 96, 96, 4),
+      winograd_case(32, 192, 96, 2),
+      winograd_case(32, 192, 96, 4),
+      winograd_case(16, 128, 128, 2),
+      winograd_case(16, 128, 128, 4),
+      winograd_case(8, 160, 160, 2),
+      winograd_case(8, 160, 160, 4),
       depthwise_case(128, 32, 3, 1, Activation::none),
       depthwise_case(128, 32, 3, 1, Activation::silu),
       depthwise_case(128, 128, 3, 2, Activation::silu),

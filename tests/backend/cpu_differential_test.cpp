@@ -1,6 +1,7 @@
 /// The cpu backend against the reference backend, value by value.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/isa.h"
+#include "backend/cpu/one_query_attention.h"
 #include "backend/cpu_random_graph.h"
 
 namespace assay::backend::cpu {
@@ -80,6 +82,14 @@ void compare(graph::Graph made) {
     }
   }
   use_isa(before);
+}
+
+/// Whether the cpu backend has a step of `tactic` for the graph, so that a test tests it.
+bool lowers_with(const graph::Graph& graph, std::string_view tactic) {
+  const auto plan =
+      lower(std::make_shared<const graph::Graph>(graph), parse_target("cpu"), LowerOptions());
+  return std::ranges::any_of(plan->steps(),
+                             [tactic](const StepInfo& step) { return step.tactic == tactic; });
 }
 
 TEST(CpuDifferential, Linear) {
@@ -193,6 +203,64 @@ TEST(CpuDifferential, CrossAttention) {
       make.node(graph::Attention{2, 0.4}, {q, make.linear(seen, 16), make.linear(seen, 16)});
   const ValueId moved = make.linear(mixed, 16, true, Activation::none, token);
   compare(make.finish(make.node(graph::Concat{0}, {make.linear(moved, 16), rest})));
+}
+
+/// Odd tokens, head sizes and widths; keys and values without biases; a query from elsewhere.
+TEST(CpuDifferential, OneQueryAttention) {
+  for (const std::int64_t tokens : {1, 2, 37}) {
+    for (const std::int64_t width : {15, 36}) {
+      GraphMaker make(static_cast<unsigned>(100 * tokens + width));
+      const ValueId image = make.input({1, tokens, 3});
+      const ValueId x =
+          make.layer_norm(make.linear(make.node(graph::Reshape{{tokens, 3}}, {image}), 21));
+      const ValueId q = make.linear(make.node(graph::Slice{0, 0, 1}, {x}), width);
+      const ValueId k = make.linear(x, width, tokens > 1);
+      const ValueId v = make.linear(x, width, tokens < 37);
+      const ValueId mixed = make.node(graph::Attention{3, 0.3}, {q, k, v});
+      const graph::Graph graph = make.finish(make.linear(mixed, 10));
+      EXPECT_TRUE(lowers_with(graph, "one query"));
+      compare(graph);
+    }
+  }
+}
+
+/// Sizes at which tiles of 4 × 4 and of 2 × 2 outputs reach over the edge; channels that fill no
+/// vector; images with and without a margin, and a residual.
+TEST(CpuDifferential, WinogradConvolutions) {
+  const Conv2d plain{.padding = {1, 1}};
+  const Conv2d silu{.padding = {1, 1}, .activation = Activation::silu};
+  for (const graph::Dims& size : {graph::Dims{23, 25, 3}, {9, 11, 3}}) {
+    GraphMaker make(static_cast<unsigned>(size[0]));
+    const ValueId x = make.conv(make.input(size), 37, 1, {});
+    const ValueId y = make.conv(x, 41, 3, silu);
+    const ValueId z = make.conv(make.node(graph::Activate{Activation::gelu}, {y}), 33, 3, plain,
+                                false, make.conv(x, 33, 1, {}));
+    const graph::Graph graph =
+        make.finish(make.conv(make.node(graph::Concat{2}, {x, z}), 35, 3, silu));
+    EXPECT_TRUE(lowers_with(graph, size[0] == 23 ? "winograd 4x4" : "winograd 2x2"));
+    compare(graph);
+  }
+}
+
+/// What another step reads, or a recipe quantizes, must be there.
+TEST(CpuDifferential, ProjectionsOfOneQueryStayWhereTheyAreNeeded) {
+  for (const bool read_elsewhere : {false, true}) {
+    GraphMaker make(72);
+    const ValueId x = make.linear(make.node(graph::Reshape{{12, 3}}, {make.input({3, 4, 3})}), 16);
+    const ValueId q = make.node(graph::Slice{0, 0, 1}, {x});
+    const ValueId k = make.linear(x, 16);
+    const ValueId v = make.linear(x, 16);
+    ValueId mixed = make.node(graph::Attention{2, 0.4}, {q, k, v});
+    if (read_elsewhere) mixed = make.node(graph::Concat{0}, {mixed, k});
+    graph::Graph graph = make.finish(mixed);
+    EXPECT_EQ(lowers_with(graph, "one query"), !read_elsewhere);
+    constexpr std::size_t kKeys = 3;  // reshape, linear, slice, and then the keys' projection
+    EXPECT_EQ(is_one_query_attention(graph, kKeys), !read_elsewhere);
+    graph.nodes[kKeys].precision = graph::Precision::int8;
+    EXPECT_FALSE(is_one_query_attention(graph, kKeys));
+    graph.nodes[kKeys].precision = graph::Precision::fp32;
+    compare(std::move(graph));
+  }
 }
 
 TEST(CpuDifferential, UnfoldAndFold) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "backend/cpu/kernels/depthwise.h"
+#include "backend/cpu/lower_winograd.h"
 #include "backend/cpu/lowering.h"
 #include "backend/cpu/product.h"
 
@@ -154,7 +155,7 @@ void lower_depthwise(Lowering& lowering, const graph::Node& node, const graph::C
 void lower_node(Lowering& lowering, const graph::Node& node, const graph::Conv2d& op) {
   if (is_depthwise(lowering.graph(), node)) {
     lower_depthwise(lowering, node, op);
-  } else {
+  } else if (!lowering.fused() || !lower_winograd(lowering, node, op)) {
     lower_convolution(lowering, node, op);
   }
 }
