@@ -32,6 +32,9 @@ constexpr int kPieceRows = 4;
 constexpr int kSide = kLanes == 16 ? 8 : 4;
 constexpr int kPieces = kBlockRows / kPieceRows;
 constexpr int kInFlight = 3;
+/// Products over rows of up to so many bytes wait for their results' lines more than for operands:
+/// the lines are fetched two blocks before they are written.
+constexpr std::int64_t kShortRow = 512;
 
 /// A block of sums and its place in the result.
 struct Block : Pending {
@@ -165,6 +168,10 @@ void locate(Block& block, std::int64_t row, std::int64_t begin) {
   std::int64_t in_line = row % target.rows;
   for (std::size_t r = 0; r < static_cast<std::size_t>(block.rows); ++r) {
     block.f32[r] = target.f32 + line * target.line + in_line * target.row + block.column;
+    if (block.b->row_bytes() <= kShortRow) {
+      __builtin_prefetch(block.f32[r], 1, 2);
+      __builtin_prefetch(block.f32[r] + 16, 1, 2);
+    }
     block.residual[r] = target.residual == nullptr
                             ? nullptr
                             : target.residual + line * target.residual_line +
