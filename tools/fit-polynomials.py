@@ -60,11 +60,11 @@ def show(name, comment, coefficients, error):
     print(f"inline constexpr float {name}[] = {{{values}}};\n")
 
 
-def exp2_fraction(name, degree):
+def exp2_fraction():
     nodes = chebyshev_nodes(-0.5, 0.5)
     target = evaluate(lambda f: mp.expm1(f * mp.log(2)) / f, nodes)
-    coefficients, error = lawson(nodes, target, np.abs(nodes) / 2**nodes, -0.5, 0.5, degree)
-    show(name, "h with 2^f = 1 + f h(f) for |f| <= 1/2, least relative error of 2^f.",
+    coefficients, error = lawson(nodes, target, np.abs(nodes) / 2**nodes, -0.5, 0.5, 5)
+    show("kExp2", "h with 2^f = 1 + f h(f) for |f| <= 1/2, least relative error of 2^f.",
          coefficients, error)
 
 
@@ -96,29 +96,10 @@ def normal_tail():
          coefficients, error)
 
 
-def fast_gelu():
-    """The log-odds of the normal distribution, odd in x, as x q(x^2): then Phi is a logistic function.
-
-    The weight asks for GELU's error as a share of its own size or of 1/100, whichever is larger."""
-    high = 6.0
-    nodes = chebyshev_nodes(0, high**2)
-    x = np.sqrt(nodes)
-    tail = evaluate(lambda t: mp.erfc(t / mp.sqrt(2)) / 2, x)
-    target = evaluate(lambda t: mp.log((1 - mp.erfc(t / mp.sqrt(2)) / 2) /
-                                       (mp.erfc(t / mp.sqrt(2)) / 2), 2) / t, x)
-    weight = np.log(2) * nodes * tail * (1 - tail) / (x * tail + 0.01)
-    coefficients, error = lawson(nodes, target, weight, 0, high**2, 4)
-    show("kFastGelu",
-         "q with log2(Phi(x) / (1 - Phi(x))) = x q(x^2) for |x| <= 6, Phi the normal distribution.",
-         coefficients, error)
-
-
 if __name__ == "__main__":
     print("#pragma once\n/// Made by tools/fit-polynomials.py, which says how.")
     print("namespace assay::backend::cpu {\n")
-    exp2_fraction("kExp2", 5)
-    exp2_fraction("kFastExp2", 2)
+    exp2_fraction()
     exp_remainder()
     normal_tail()
-    fast_gelu()
     print("}  // namespace assay::backend::cpu")

@@ -29,16 +29,12 @@ graph::Precision precision_of(const BuildOptions& options) {
 
 void check(const BuildOptions& options) {
   const int level = options.optimization_level;
-  if (level == 3)
-    fail(ErrorKind::unsupported,
-         "optimization level 3 needs tactics tuned on this machine, which this build of Assay "
-         "can't do yet: use 0 or 1");
   if (level == 2 || level == 4 || level == 5)
     fail(ErrorKind::unsupported,
-         "optimization level {} is refused until a measured gain gives it a meaning: use 0 or 1",
+         "optimization level {} is refused until a measured gain gives it a meaning: use 0, 1 or 3",
          level);
   if (level < 0 || level > 5)
-    fail(ErrorKind::bad_input, "optimization level {}: there are 0 and 1", level);
+    fail(ErrorKind::bad_input, "optimization level {}: there are 0, 1 and 3", level);
   if (options.max_batch < 1 || options.max_batch > kMaxBatch)
     fail(ErrorKind::bad_input, "max batch {}: expected 1 ... {}", options.max_batch, kMaxBatch);
 }

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "assay/error.h"
+#include "backend/backend.h"
+#include "backend/tuner.h"
 #include "checkpoint/checkpoint.h"
 #include "graph/graph.h"
 #include "image/image.h"
@@ -27,7 +29,15 @@ struct Provenance {
   std::string revision;     ///< empty where unknown
   std::string config_text;  ///< config.json as it was
   std::string tool_version;
-  std::optional<quant::CalibrationSource> calibration;  ///< at int8, and only there
+  std::optional<quant::CalibrationSource> calibration{};  ///< at int8, and only there
+};
+
+/// The tactics that were measured to be best on one machine.
+struct Tuning {
+  std::string cpu;  ///< as cpu_model() names it
+  std::string isa;  ///< the instruction set in use
+  int threads = 1;
+  backend::Tactics tactics;  ///< empty where the default ones are best
 };
 
 /// A bundle as a value. Constants of the graph point into the mapped file after read().
@@ -39,11 +49,12 @@ struct Bundle {
   int optimization_level = 1;
   int max_batch = 1;
   Provenance provenance;
+  std::vector<Tuning> tunings{};  ///< at level 3: one a machine and number of threads
 };
 
 struct BuildOptions {
   std::string precision = "fp32";
-  std::optional<quant::Calibration> calibration;  ///< for int8: of the fp32 bundle, built likewise
+  std::optional<quant::Calibration> calibration{};  ///< for int8: of the fp32 bundle, built likewise
   int optimization_level = 1;
   int max_batch = 1;
   std::int64_t input_height =
@@ -58,6 +69,19 @@ struct BuildOptions {
 /// of range, for weights that are not finite, stored or merged, for int8 without a calibration and
 /// for a calibration without int8; otherwise as its parts do.
 Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& options);
+
+/// How to lower the bundle's graph for `target`: its level, batch and normalization, and at level 3
+/// on the cpu backend what was tuned on this machine for so many threads (0: all cores), if
+/// anything.
+backend::LowerOptions lower_options(const Bundle& bundle, const backend::Target& target,
+                                    int threads);
+
+/// What was tuned on this machine for so many threads (0: all cores); null for nothing.
+const Tuning* tuning_here(const Bundle& bundle, int threads);
+
+/// Measures tactics on the cpu backend of this machine and keeps them in the bundle, whose level
+/// becomes 3. Throws bad_input for a bundle of level 0; otherwise as backend::tune().
+backend::Tuned tune(Bundle& bundle, int threads, const backend::TuneOptions& options);
 
 /// Writes `bundle`; the same bundle gives the same bytes. Throws bad_input where the file can't be
 /// written.

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "bundle/fields.h"
 #include "bundle/header.h"
+#include "bundle/tuning_json.h"
 #include "graph/serialize.h"
 #include "image/limits.h"
 #include "quant/quantize.h"
@@ -103,9 +104,9 @@ void decode_model(Fields fields, Bundle& bundle) {
          "precision \"{:.40}\", but this build of Assay knows fp32, bf16 and int8",
          bundle.precision);
   const auto level = fields.integer("optimization_level", 0, 1000);
-  if (level > 1)
+  if (level > 1 && level != 3)
     fail(ErrorKind::unsupported,
-         "optimization level {}, but this build of Assay knows the levels 0 and 1", level);
+         "optimization level {}, but this build of Assay knows the levels 0, 1 and 3", level);
   bundle.optimization_level = static_cast<int>(level);
   bundle.max_batch = static_cast<int>(fields.integer("max_batch", 1, kMaxBatch));
   fields.finish();
@@ -202,6 +203,7 @@ Bundle decode_header(const Json& header) {
       fail(ErrorKind::corrupt, "header.labels holds {}, expected strings", label.type_name());
     bundle.labels.push_back(label.get<std::string>());
   }
+  if (bundle.optimization_level == 3) bundle.tunings = decode_tunings(fields.array("tuning"));
   fields.finish();
   return bundle;
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "bundle/header.h"
+#include "bundle/tuning_json.h"
 #include "graph/serialize.h"
 
 namespace assay::bundle {
@@ -51,18 +52,19 @@ Json encode_sections(std::span<const Section> sections) {
 std::string encode_header(const Bundle& bundle, std::span<const Section> sections) {
   Json features = Json::array();
   if (bundle.precision != "fp32") features.push_back(kPrecisionFeature);
-  const Json header = {{"features", std::move(features)},
-                       {"model",
-                        {{"architecture", bundle.provenance.architecture},
-                         {"family", bundle.provenance.family},
-                         {"precision", bundle.precision},
-                         {"optimization_level", bundle.optimization_level},
-                         {"max_batch", bundle.max_batch}}},
-                       {"preprocessing", encode_transform(bundle.transform)},
-                       {"labels", bundle.labels},
-                       {"provenance", encode_provenance(bundle.provenance)},
-                       {"graph", graph::to_json(*bundle.graph)},
-                       {"sections", encode_sections(sections)}};
+  Json header = {{"features", std::move(features)},
+                 {"model",
+                  {{"architecture", bundle.provenance.architecture},
+                   {"family", bundle.provenance.family},
+                   {"precision", bundle.precision},
+                   {"optimization_level", bundle.optimization_level},
+                   {"max_batch", bundle.max_batch}}},
+                 {"preprocessing", encode_transform(bundle.transform)},
+                 {"labels", bundle.labels},
+                 {"provenance", encode_provenance(bundle.provenance)},
+                 {"graph", graph::to_json(*bundle.graph)},
+                 {"sections", encode_sections(sections)}};
+  if (bundle.optimization_level == 3) header["tuning"] = encode_tunings(bundle.tunings);
   try {
     return header.dump();
   } catch (const Json::exception& error) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "bundle/bundle.h"
 #include "checkpoint/checkpoint.h"
@@ -10,6 +11,7 @@
 #include "cli/console.h"
 #include "cli/output_file.h"
 #include "cli/table.h"
+#include "cli/tune.h"
 #include "cli/verb.h"
 #include "image/image.h"
 #include "quant/quant.h"
@@ -17,12 +19,17 @@
 namespace assay::cli {
 namespace {
 
+constexpr int kMaxThreads = 1024;
+constexpr int kTuneRuns = 30;
+
 struct Options {
   std::string checkpoint;
   std::string output;
   std::string calibration;
   bundle::BuildOptions build;
   std::vector<std::int64_t> input_size;
+  bool tune = false;
+  int threads = 0;
 };
 
 void print(Console& console, const std::string& path, const bundle::Bundle& bundle) {
@@ -48,6 +55,9 @@ void print(Console& console, const std::string& path, const bundle::Bundle& bund
 
 /// What the words must say together; what a precision needs is not the checkpoint's business.
 void check(const Options& options) {
+  if (options.threads > 0 && !options.tune) {
+    throw UsageError("--threads is for --tune: what a build makes does not depend on it");
+  }
   const bool int8 = options.build.precision == "int8";
   if (int8 && options.calibration.empty()) {
     throw UsageError(
@@ -76,9 +86,12 @@ ExitCode run_build(const Options& options, Console& console) {
     build.calibration = quant::read_calibration(options.calibration);
   }
   check_output(options.output, inputs);
-  const bundle::Bundle bundle = bundle::build(checkpoint, build);
+  bundle::Bundle bundle = bundle::build(checkpoint, build);
+  std::optional<backend::Tuned> tuned;
+  if (options.tune) tuned = tune(bundle, options.threads, kTuneRuns);
   bundle::write(bundle, options.output);
   print(console, options.output, bundle);
+  if (tuned && !console.json()) console.line(tuning_text(bundle, *tuned));
   return kDone;
 }
 
@@ -96,7 +109,12 @@ void add_build(Parser& parser) {
   verb.option(options->calibration, "--calibration", "FILE",
               "The ranges that int8 needs, from 'assay calibrate'");
   verb.number(options->build.optimization_level, "--opt-level", {0, 5},
-              "0: one step an operator, for debugging. 1: every fusion");
+              "0: one step an operator, for debugging. 1: every fusion. 3: the same with what "
+              "tuning finds");
+  verb.flag(options->tune, "--tune",
+            "Measure tactics on this machine and keep the best (level 3; see 'assay tune')");
+  verb.number(options->threads, "--threads", {1, kMaxThreads},
+              "Threads to tune for (default: every core this process may use)");
   verb.number(options->build.max_batch, "--max-batch", {1, bundle::kMaxBatch},
               "Images a call that programs get when they ask for no other");
   verb.numbers(options->input_size, "--input-size", "PIXELS", 2, {1, image::kMaxInputSide},

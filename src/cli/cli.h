@@ -38,6 +38,7 @@ using Action = std::function<ExitCode(Console&)>;
 /// Each adds one verb; parsing that verb sets the parser's action.
 void add_build(Parser& parser);
 void add_calibrate(Parser& parser);
+void add_tune(Parser& parser);
 void add_run(Parser& parser);
 void add_eval(Parser& parser);
 void add_preprocess(Parser& parser);

@@ -20,13 +20,8 @@ constexpr std::chrono::seconds kTimeLimit{5};
 constexpr int kMinRuns = 3;
 
 std::unique_ptr<backend::Plan> lower(const bundle::Bundle& bundle, const TargetOptions& target) {
-  backend::LowerOptions options;
-  options.optimization_level = bundle.optimization_level;
-  options.threads = target.threads;
-  for (std::size_t i = 0; i < 3; ++i) {
-    options.normalization.mean[i] = static_cast<float>(bundle.transform.mean[i]);
-    options.normalization.std[i] = static_cast<float>(bundle.transform.std[i]);
-  }
+  backend::LowerOptions options = bundle::lower_options(bundle, target_of(target), target.threads);
+  options.max_batch = 1;
   return backend::lower(bundle.graph, target_of(target), options);
 }
 

@@ -76,6 +76,7 @@ Json to_json(const InspectOptions& options, const Inspection& inspection) {
             {"family", bundle.provenance.family},
             {"precision", bundle.precision},
             {"optimization_level", bundle.optimization_level},
+            {"tuned_here", bundle::tuning_here(bundle, options.target.threads) != nullptr},
             {"max_batch", bundle.max_batch},
             {"input", {bundle.transform.input_height, bundle.transform.input_width}},
             {"transform", transform_json(bundle.transform)},

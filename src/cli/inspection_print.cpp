@@ -61,6 +61,16 @@ std::vector<std::string> step_cells(const backend::StepInfo& step, const std::st
           fmt::format("{}", step.weight_bytes)};
 }
 
+std::string level_text(const bundle::Bundle& bundle, const TargetOptions& target) {
+  if (bundle.optimization_level != 3) return fmt::format("{}", bundle.optimization_level);
+  const bundle::Tuning* const tuning = bundle::tuning_here(bundle, target.threads);
+  if (tuning == nullptr) {
+    return "3, but nothing is tuned for this machine and number of threads: it runs as level 1";
+  }
+  return fmt::format("3, {} steps tuned for {}, {}, {} thread{}", tuning->tactics.size(),
+                     tuning->cpu, tuning->isa, tuning->threads, tuning->threads == 1 ? "" : "s");
+}
+
 }  // namespace
 
 void print_summary(const InspectOptions& options, const Inspection& inspection, Console& console) {
@@ -71,7 +81,7 @@ void print_summary(const InspectOptions& options, const Inspection& inspection, 
   table.row({"architecture", bundle.provenance.architecture});
   table.row({"family", bundle.provenance.family});
   table.row({"precision", bundle.precision});
-  table.row({"optimization level", fmt::format("{}", bundle.optimization_level)});
+  table.row({"optimization level", level_text(bundle, options.target)});
   table.row({"largest batch", fmt::format("{}", bundle.max_batch)});
   table.row({"input", fmt::format("{}x{} RGB", bundle.transform.input_height,
                                   bundle.transform.input_width)});

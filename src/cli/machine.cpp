@@ -8,23 +8,23 @@
 #include <sstream>
 
 #include "backend/cpu/isa.h"
+#include "base/machine.h"
 #include "base/thread_pool.h"
 
 namespace assay::cli {
 namespace {
 
-void read_cpuinfo(Machine& machine) {
+bool is_guest() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (colon == std::string::npos) continue;
-    const std::string value = line.substr(colon + 2);
-    if (line.starts_with("model name")) machine.cpu = value;
     if (!line.starts_with("flags")) continue;
-    std::istringstream flags(value);
-    for (std::string flag; flags >> flag;) machine.hypervisor |= flag == "hypervisor";
-    return;  // the other cores say the same
+    std::istringstream flags(line);
+    for (std::string flag; flags >> flag;) {
+      if (flag == "hypervisor") return true;
+    }
+    return false;  // the other cores say the same
   }
+  return false;
 }
 
 }  // namespace
@@ -33,10 +33,10 @@ bool Machine::shared() const { return hypervisor || load > 0.1 * cores; }
 
 Machine this_machine() {
   Machine machine;
-  machine.cpu = "unknown";
+  machine.cpu = cpu_model();
   machine.cores = available_cores();
   machine.isa = backend::cpu::name(backend::cpu::active_isa());
-  read_cpuinfo(machine);
+  machine.hypervisor = is_guest();
   ::getloadavg(&machine.load, 1);
   return machine;
 }

@@ -37,6 +37,7 @@ void add_verbs(Parser& parser) {
   parser.app.require_subcommand(1);
   add_build(parser);
   add_calibrate(parser);
+  add_tune(parser);
   add_run(parser);
   add_eval(parser);
   add_preprocess(parser);

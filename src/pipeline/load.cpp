@@ -22,14 +22,9 @@ void check(const LoadOptions& options) {
 }
 
 backend::LowerOptions lower_options(const bundle::Bundle& bundle, const LoadOptions& options) {
-  backend::LowerOptions lowering;
-  lowering.optimization_level = bundle.optimization_level;
-  lowering.max_batch = options.max_batch > 0 ? options.max_batch : bundle.max_batch;
-  lowering.threads = options.threads;
-  for (std::size_t channel = 0; channel < 3; ++channel) {
-    lowering.normalization.mean[channel] = static_cast<float>(bundle.transform.mean[channel]);
-    lowering.normalization.std[channel] = static_cast<float>(bundle.transform.std[channel]);
-  }
+  backend::LowerOptions lowering =
+      bundle::lower_options(bundle, backend::parse_target(options.backend), options.threads);
+  if (options.max_batch > 0) lowering.max_batch = options.max_batch;
   return lowering;
 }
 

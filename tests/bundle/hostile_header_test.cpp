@@ -81,8 +81,24 @@ const std::vector<Lie> kLies = {
      },
      "no observer 'luck'"},
     {"SectionHalfAtFp32", [](Json& h) { h["sections"][1]["dtype"] = "BF16"; }, "stores F32"},
-    {"LevelUnknown", [](Json& h) { h["model"]["optimization_level"] = 3; }, "levels 0 and 1",
+    {"LevelUnknown", [](Json& h) { h["model"]["optimization_level"] = 2; }, "levels 0, 1 and 3",
      ErrorKind::unsupported},
+    {"TuningMissing", [](Json& h) { h["model"]["optimization_level"] = 3; }, "tuning"},
+    {"TuningAtLevelOne", [](Json& h) { h["tuning"] = Json::array(); }, "tuning"},
+    {"TuningOfNumbers",
+     [](Json& h) {
+       h["model"]["optimization_level"] = 3;
+       h["tuning"] =
+           Json::array({{{"cpu", "x"}, {"isa", "y"}, {"threads", 1}, {"tactics", {{"a", 1}}}}});
+     },
+     "header.tuning[0].tactics.a is number"},
+    {"TuningThreads",
+     [](Json& h) {
+       h["model"]["optimization_level"] = 3;
+       h["tuning"] =
+           Json::array({{{"cpu", "x"}, {"isa", "y"}, {"threads", 0}, {"tactics", Json::object()}}});
+     },
+     "threads is 0"},
     {"InputHuge", [](Json& h) { h["preprocessing"]["input_height"] = 1 << 20; },
      "input_height is 1048576"},
     {"InputOther", [](Json& h) { h["preprocessing"]["input_height"] = 5; },

@@ -16,8 +16,12 @@ bundle::Bundle narrow_bundle(const std::string& precision) {
   bundle.precision = precision;
   const auto at = *quant::precision_from_name(precision);
   if (precision == "int8") {
-    const quant::Calibration calibration{
-        "tiny", graph::fingerprint(*bundle.graph), {"max", 7, 1, 0, 0}, {{"head", {-1, 1}}}};
+    quant::Calibration calibration;
+    calibration.architecture = "tiny";
+    calibration.graph = graph::fingerprint(*bundle.graph);
+    calibration.source.observer = "max";
+    calibration.source.images = 7;
+    calibration.layers.push_back({"head", {-1, 1}});
     bundle.graph =
         std::make_shared<const graph::Graph>(quant::quantize(*bundle.graph, at, &calibration));
     bundle.provenance.calibration = calibration.source;

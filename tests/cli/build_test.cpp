@@ -66,7 +66,8 @@ TEST(Build, TwiceGivesTheSameBytes) {
 TEST(Build, RefusesWhatItCannotDo) {
   expect_build_fails({source(kXxs), "--precision", "fp17"}, 4, "fp17");
   expect_build_fails({source(kXxs), "--precision", "nvfp4"}, 4, "nvfp4");
-  expect_build_fails({source(kXxs), "--opt-level", "3"}, 4, "3");
+  expect_build_fails({source(kXxs), "--opt-level", "2"}, 4, "0, 1 or 3");
+  expect_build_fails({source(kXxs), "--threads", "2"}, 2, "--tune");
 }
 
 TEST(Build, RefusesAnInputSizeThatTheConfigurationFixes) {

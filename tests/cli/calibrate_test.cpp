@@ -146,7 +146,9 @@ TEST(Precision, InspectSaysWhichLayersAndWhatIsEmulated) {
   std::map<std::string, int> layers;
   for (const Json& layer : json["layers"]) {
     ++layers[layer["precision"].get<std::string>()];
-    if (layer["name"] == "stem.conv") EXPECT_EQ(layer["precision"], "int8");
+    if (layer["name"] == "stem.conv") {
+      EXPECT_EQ(layer["precision"], "int8");
+    }
   }
   EXPECT_EQ(layers["int8"], 65);
   EXPECT_EQ(layers["bf16"], 9);  // attention

@@ -23,7 +23,7 @@ void expect_usage_error(const std::vector<std::string>& words, const std::string
   EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
 }
 
-TEST(Usage, NoVerbNamesThemAll) { expect_usage_error({}, "build, calibrate, run, eval"); }
+TEST(Usage, NoVerbNamesThemAll) { expect_usage_error({}, "build, calibrate, tune, run, eval"); }
 
 TEST(Usage, UnknownVerbNamesTheNearest) {
   expect_usage_error({"biuld", "x"}, "unknown verb 'biuld'; did you mean 'build'?");

@@ -1,5 +1,4 @@
-/// Rounding fp32 lanes to bf16, and arithmetic that needs to be no more accurate than that. For use
-/// inside HWY_NAMESPACE.
+/// Rounding fp32 lanes to the operands of narrow products. For use inside HWY_NAMESPACE.
 #if defined(ASSAY_BACKEND_CPU_KERNELS_NARROW_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_BACKEND_CPU_KERNELS_NARROW_CONVERT_INL_H_
 #undef ASSAY_BACKEND_CPU_KERNELS_NARROW_CONVERT_INL_H_
@@ -12,8 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backend/cpu/kernels/vector_math-inl.h"
-#include "backend/cpu/kernels/vector_math_tables.h"
 #include "numerics/int8.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -58,16 +55,6 @@ HWY_INLINE void StoreU8(D d, hn::Vec<D> x, const numerics::AffineU8& input, std:
   // Clamped before it is rounded: what is far outside does not fit an integer. NaN becomes 0.
   code = hn::IfThenElseZero(hn::Gt(code, hn::Zero(d)), hn::Min(code, hn::Set(d, 255.0F)));
   hn::StoreU(hn::DemoteTo(byte, hn::NearestInt(code)), byte, reinterpret_cast<std::uint8_t*>(to));
-}
-
-/// 2^x for x <= 0, -infinity included, within a relative 1.1e-4; what would be below 2^-126.5 is 0.
-template <class D>
-HWY_INLINE hn::Vec<D> FastExp2NonPositive(D d, hn::Vec<D> x) {
-  x = AtLeast(d, -127.0F, x);
-  const auto [integer, power] = PowerOfSum(d, hn::Add(x, hn::Set(d, kRounder)));
-  const auto fraction = hn::Sub(x, integer);
-  const auto h = Polynomial(d, fraction, kFastExp2);
-  return hn::Mul(power, hn::MulAdd(fraction, h, hn::Set(d, 1.0F)));
 }
 
 }  // namespace HWY_NAMESPACE
