@@ -54,8 +54,7 @@ struct Bundle {
 
 struct BuildOptions {
   std::string precision = "fp32";
-  std::optional<quant::Calibration>
-      calibration{};  ///< for int8: of the fp32 bundle, built likewise
+  std::optional<quant::Calibration> calibration{};  ///< for int8: of the fp32 bundle
   int optimization_level = 1;
   int max_batch = 1;
   std::int64_t input_height =
