@@ -17,7 +17,7 @@ class Failed(RuntimeError):
 def run_program(*words):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
+        lines = (done.stdout + done.stderr).strip().splitlines()
         raise Failed(lines[-1] if lines else f"{words[0]} ended with {done.returncode}")
     return done.stdout
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backend/cpu/denormals.h"
 #include "backend/cpu/margin.h"
 #include "base/error.h"
 
@@ -95,6 +96,7 @@ void CpuSession::run(const Input& input, int batch, const Results& results) {
 void CpuSession::run_together(const Input& input, Range images, const Results& results) {
   const std::vector<Step>& steps = data_->program.steps;
   pool_.run([&](int worker) {
+    const DenormalsAreZero scope;
     for (std::int64_t image = images.begin; image < images.end; ++image) {
       const RunContext context = context_of(input, image, arena_.data(), worker);
       for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -116,6 +118,7 @@ void CpuSession::run_together(const Input& input, Range images, const Results& r
 
 void CpuSession::run_apart(const Input& input, int batch, const Results& results) {
   pool_.run([&](int worker) {
+    const DenormalsAreZero scope;
     const Range images = share(batch, {worker, data_->threads});
     float* const arena = arena_.data() + worker * data_->image_floats();
     for (std::int64_t image = images.begin; image < images.end; ++image) {
@@ -134,6 +137,7 @@ void CpuSession::trace(const Input& input, int batch, const TraceCallback& callb
     for (int image = 0; image < batch; ++image) {
       float* const arena = arenas.data() + image * data_->image_floats();
       pool_.run([&](int worker) {
+        const DenormalsAreZero scope;
         const RunContext context = context_of(input, image, arena, worker);
         if (!step.serial) {
           step.body(context, {worker, data_->threads});
@@ -164,6 +168,7 @@ void CpuSession::profile(const Input& input, int batch, std::span<double> second
   using Clock = std::chrono::steady_clock;
   for (int image = 0; image < batch; ++image) {
     pool_.run([&](int worker) {
+      const DenormalsAreZero scope;
       const RunContext context = context_of(input, image, arena_.data(), worker);
       Clock::time_point before = Clock::now();
       for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -164,21 +164,25 @@ void locate(Block& block, std::int64_t row, std::int64_t begin) {
     block.packed = target.packed + (row - begin) * next.row_bytes() + block.column * size;
     return;
   }
+  const bool fetch = block.b->row_bytes() <= kShortRow;
   std::int64_t line = row / target.rows;
   std::int64_t in_line = row % target.rows;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(block.rows); ++r) {
-    block.f32[r] = target.f32 + line * target.line + in_line * target.row + block.column;
-    if (block.b->row_bytes() <= kShortRow) {
-      __builtin_prefetch(block.f32[r], 1, 2);
-      __builtin_prefetch(block.f32[r] + 16, 1, 2);
+  for (int r = 0; r < block.rows; ++line, in_line = 0) {
+    float* c = target.f32 + line * target.line + in_line * target.row + block.column;
+    const float* residual = target.residual;
+    if (residual != nullptr) {
+      residual += line * target.residual_line + in_line * target.residual_row + block.column;
     }
-    block.residual[r] = target.residual == nullptr
-                            ? nullptr
-                            : target.residual + line * target.residual_line +
-                                  in_line * target.residual_row + block.column;
-    if (++in_line == target.rows) {
-      in_line = 0;
-      ++line;
+    const auto end =
+        static_cast<int>(std::min<std::int64_t>(block.rows, r + target.rows - in_line));
+    for (; r < end; ++r, c += target.row) {
+      block.f32[static_cast<std::size_t>(r)] = c;
+      if (fetch) {
+        __builtin_prefetch(c, 1, 2);
+        __builtin_prefetch(c + 16, 1, 2);
+      }
+      block.residual[static_cast<std::size_t>(r)] = residual;
+      if (residual != nullptr) residual += target.residual_row;
     }
   }
 }

@@ -117,8 +117,14 @@ inline HWY_NOINLINE void write_u8(numerics::AffineU8 format, const ConvertArgs& 
       const std::int64_t left = args.count - i;
       const auto inside = static_cast<__mmask16>(left >= 16 ? 0xFFFFU : (1U << left) - 1);
       const __m512i codes = wide_codes(registers, _mm512_maskz_loadu_ps(inside, x + i));
-      _mm512_mask_cvtusepi32_storeu_epi8(to + i, inside,
-                                         _mm512_max_epi32(codes, _mm512_setzero_si512()));
+      // Narrowed in a register: narrowing stores under a mask take several times as long.
+      const __m128i narrow =
+          _mm512_cvtusepi32_epi8(_mm512_max_epi32(codes, _mm512_setzero_si512()));
+      if (left >= 16) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), narrow);
+      } else {
+        _mm_mask_storeu_epi8(to + i, inside, narrow);
+      }
     }
 #elif HWY_TARGET == HWY_AVX2
     write_operands(x, args.count, 1, to,
