@@ -13,7 +13,7 @@
 #include "assay/error.h"
 #include "backend/cpu/aligned_buffer.h"
 #include "backend/cpu/isa.h"
-#include "fma_peak.h"
+#include "backend/cpu/fma_peak.h"
 
 namespace assay::bench {
 
@@ -62,7 +62,7 @@ struct TimedCase {
 inline int run_cases(int argc, char** argv, const std::vector<TimedCase>& cases) try {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  const double peak = measure_fma_peak();
+  const double peak = backend::cpu::measure_fma_peak();
   benchmark::AddCustomContext("isa", std::string(backend::cpu::name(backend::cpu::active_isa())));
   benchmark::AddCustomContext("peak_gflops", std::to_string(peak));
   for (const TimedCase& timed : cases) {

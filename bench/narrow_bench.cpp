@@ -19,7 +19,7 @@
 #include "backend/cpu/aligned_buffer.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/kernels/narrow.h"
-#include "narrow_peak.h"
+#include "backend/cpu/peak.h"
 #include "numerics/bf16.h"
 
 namespace assay::backend::cpu {
@@ -254,7 +254,7 @@ int main(int argc, char** argv) {
   const std::map<Part, std::string> parts = {
       {Part::pack, "pack"}, {Part::multiply, "multiply"}, {Part::product, "product"}};
   for (const Precision precision : {Precision::bf16, Precision::int8}) {
-    const double peak = assay::bench::measure_narrow_peak(precision);
+    const double peak = assay::backend::cpu::measure_peak(precision);
     const std::string format(assay::graph::name(precision));
     benchmark::AddCustomContext("peak_gops_" + format, std::to_string(peak));
     for (const Case& timed : all_cases()) {

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/peak.h"
 #include "backend/reference/plan.h"
 #include "base/error.h"
 
@@ -61,6 +62,11 @@ Target parse_target(std::string_view text) {
     target.device = parse_device(text, text.substr(colon + 1));
   }
   return target;
+}
+
+double measure_peak(const Target& target, graph::Precision precision) {
+  if (target.backend == "cpu") return cpu::measure_peak(precision);
+  fail(ErrorKind::unsupported, "the {} backend has no peak to measure", target.backend);
 }
 
 std::vector<std::string_view> built_backends() {

@@ -89,6 +89,11 @@ struct Target {
 /// "cpu", "reference", "cuda", "cuda:1". Throws bad_input.
 Target parse_target(std::string_view text);
 
+/// The most that one core of this machine multiplies and adds with operands of `precision`, in 1e9
+/// operations a second: what shares of peak are shares of. Throws unsupported for a backend that is
+/// not there for its speed.
+double measure_peak(const Target& target, graph::Precision precision);
+
 /// The backends of this build, by name.
 std::vector<std::string_view> built_backends();
 

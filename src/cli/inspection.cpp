@@ -7,8 +7,10 @@
 
 #include "base/progress.h"
 #include "base/statistics.h"
+#include "base/thread_pool.h"
 #include "cli/sample_image.h"
 #include "cli/source.h"
+#include "quant/quant.h"
 
 namespace assay::cli {
 namespace {
@@ -44,6 +46,20 @@ std::vector<std::vector<double>> profile_runs(const backend::Plan& plan,
   return runs;
 }
 
+std::map<std::string, double> measure_peaks(const InspectOptions& options,
+                                            const Inspection& inspection) {
+  std::map<std::string, double> peaks;
+  const backend::Target target = target_of(options.target);
+  if (target.backend != "cpu") return peaks;
+  const int threads = options.target.threads > 0 ? options.target.threads : available_cores();
+  for (const std::string& precision : step_precisions(inspection)) {
+    if (peaks.contains(precision)) continue;
+    peaks[precision] =
+        threads * backend::measure_peak(target, *quant::precision_from_name(precision));
+  }
+  return peaks;
+}
+
 }  // namespace
 
 Inspection inspect(const InspectOptions& options) {
@@ -60,6 +76,7 @@ Inspection inspect(const InspectOptions& options) {
     for (const std::vector<double>& run : runs) samples.push_back(run[step]);
     inspection.step_seconds.push_back(median(samples));
   }
+  inspection.peaks = measure_peaks(options, inspection);
   return inspection;
 }
 
@@ -75,6 +92,14 @@ std::vector<std::string> step_precisions(const Inspection& inspection) {
         graph::name(found == nodes.end() ? graph::Precision::fp32 : found->second));
   }
   return precisions;
+}
+
+std::optional<double> share_of_peak(const Inspection& inspection, std::size_t step) {
+  const auto peak = inspection.peaks.find(step_precisions(inspection)[step]);
+  const std::uint64_t flops = inspection.plan->steps()[step].flops;
+  const double seconds = inspection.step_seconds[step];
+  if (peak == inspection.peaks.end() || flops == 0 || seconds <= 0) return std::nullopt;
+  return static_cast<double>(flops) / seconds / 1e9 / peak->second;
 }
 
 std::uint64_t total_flops(const backend::Plan& plan) {

@@ -1,6 +1,8 @@
 #pragma once
 /// What `assay inspect` finds out, and how it is shown.
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,9 @@ struct Inspection {
   std::unique_ptr<backend::Plan> plan;
   std::vector<double> step_seconds;  ///< median of each step; empty where not profiled
   int profile_runs = 0;
+  /// GFLOP/s of all the call's threads at each precision that a step has; empty where not profiled
+  /// or where the backend is not there for its speed.
+  std::map<std::string, double> peaks;
 };
 
 /// Reads, lowers and, where asked to, profiles.
@@ -32,6 +37,10 @@ Inspection inspect(const InspectOptions& options);
 
 /// The precision of each of the plan's steps: that of the node it is named after.
 std::vector<std::string> step_precisions(const Inspection& inspection);
+
+/// What the step reached of its precision's peak, 0 to 1 (above where a tactic does with less
+/// arithmetic than its operators say); nothing where there is no peak or no arithmetic.
+std::optional<double> share_of_peak(const Inspection& inspection, std::size_t step);
 
 /// The sum over the plan's steps, per image.
 std::uint64_t total_flops(const backend::Plan& plan);

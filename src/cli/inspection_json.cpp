@@ -60,7 +60,11 @@ Json layers_json(const InspectOptions& options, const Inspection& inspection) {
               {"output", steps[i].output},
               {"flops", steps[i].flops},
               {"weight_bytes", steps[i].weight_bytes}};
-    if (options.profile) step["median_seconds"] = inspection.step_seconds[i];
+    if (options.profile) {
+      step["median_seconds"] = inspection.step_seconds[i];
+      const std::optional<double> share = share_of_peak(inspection, i);
+      step["share_of_peak"] = share ? Json(*share) : Json();
+    }
     list.push_back(std::move(step));
   }
   return list;
@@ -94,7 +98,10 @@ Json to_json(const InspectOptions& options, const Inspection& inspection) {
     json["sections"] = sections_json(description.sections);
   }
   if (options.layers || options.profile) json["layers"] = layers_json(options, inspection);
-  if (options.profile) json["profile_runs"] = inspection.profile_runs;
+  if (options.profile) {
+    json["profile_runs"] = inspection.profile_runs;
+    json["peak_gflops"] = inspection.peaks;
+  }
   return json;
 }
 

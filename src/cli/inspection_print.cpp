@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <numeric>
+#include <optional>
 
 #include "cli/console.h"
 #include "cli/inspection.h"
@@ -105,7 +106,7 @@ void print_summary(const InspectOptions& options, const Inspection& inspection, 
 void print_layers(const InspectOptions& options, const Inspection& inspection, Console& console) {
   std::vector<std::string> header{"step",   "operation", "precision",    "tactic",
                                   "output", ">MFLOP",    ">weight bytes"};
-  if (options.profile) header.insert(header.end(), {">ms", ">GFLOP/s", ">share"});
+  if (options.profile) header.insert(header.end(), {">ms", ">GFLOP/s", ">of peak", ">of time"});
   Table table(header);
   const std::vector<double>& seconds = inspection.step_seconds;
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
@@ -117,6 +118,8 @@ void print_layers(const InspectOptions& options, const Inspection& inspection, C
       const auto flops = static_cast<double>(steps[i].flops);
       cells.push_back(fmt::format("{:.4f}", 1e3 * seconds[i]));
       cells.push_back(seconds[i] > 0 ? fmt::format("{:.1f}", flops / seconds[i] / 1e9) : "-");
+      const std::optional<double> share = share_of_peak(inspection, i);
+      cells.push_back(share ? fmt::format("{:.1f}%", 100 * *share) : "-");
       cells.push_back(total > 0 ? fmt::format("{:.1f}%", 100 * seconds[i] / total) : "-");
     }
     table.row(std::move(cells));
@@ -128,6 +131,10 @@ void print_layers(const InspectOptions& options, const Inspection& inspection, C
       fmt::format("total {:.3f} ms: the sum of each step's median over {} runs of one "
                   "random image",
                   1e3 * total, inspection.profile_runs));
+  for (const auto& [precision, peak] : inspection.peaks) {
+    console.line(
+        fmt::format("peak at {}: {:.0f} GFLOP/s, from registers, all threads", precision, peak));
+  }
 }
 
 }  // namespace assay::cli

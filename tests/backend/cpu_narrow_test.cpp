@@ -8,9 +8,13 @@
 #include <map>
 #include <memory>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 #include "backend/backend.h"
 #include "backend/cpu/isa.h"
-#include "backend/cpu_random_graph.h"
+#include "backend/cpu_narrow_graph.h"
 
 namespace assay::backend::cpu {
 namespace {
@@ -34,50 +38,6 @@ Trace trace_of(const std::shared_ptr<const graph::Graph>& graph, const std::stri
                                 trace[value.name].assign(numbers.begin(), numbers.end());
                               });
   return trace;
-}
-
-/// Stores the weight of `node` as s8, -127 to 127, with a scale an output channel.
-void quantize_weight(graph::Graph& graph, graph::Node& node) {
-  graph::Value& weight = graph.values[node.inputs[1]];
-  const std::vector<float> numbers = graph::to_f32(*weight.constant);
-  const auto channels = static_cast<std::size_t>(weight.dims[0]);
-  const std::size_t each = numbers.size() / channels;
-  auto codes = std::make_shared<std::vector<std::int8_t>>(numbers.size());
-  std::vector<float> scales(channels);
-  for (std::size_t c = 0; c < channels; ++c) {
-    float largest = 0;
-    for (std::size_t i = 0; i < each; ++i) {
-      largest = std::max(largest, std::abs(numbers[c * each + i]));
-    }
-    scales[c] = largest / 127;
-    for (std::size_t i = 0; i < each; ++i) {
-      (*codes)[c * each + i] =
-          static_cast<std::int8_t>(std::lround(numbers[c * each + i] / scales[c]));
-    }
-  }
-  weight.constant = graph::Constant{DType::i8, std::as_bytes(std::span(*codes)), codes};
-  graph.values.push_back({node.name + ".weight_scale",
-                          {static_cast<std::int64_t>(channels)},
-                          graph::make_constant(scales)});
-  node.inputs.resize(5, graph::kNone);
-  node.inputs[4] = static_cast<ValueId>(graph.values.size() - 1);
-}
-
-bool is_product(const graph::Node& node) {
-  const auto* conv = std::get_if<Conv2d>(&node.op);
-  return std::holds_alternative<graph::Linear>(node.op) || (conv != nullptr && conv->groups == 1);
-}
-
-graph::Graph narrowed(graph::Graph graph, Precision precision) {
-  for (graph::Node& node : graph.nodes) {
-    if (std::holds_alternative<graph::Attention>(node.op)) node.precision = Precision::bf16;
-    if (!is_product(node)) continue;
-    node.precision = precision;
-    if (precision != Precision::int8) continue;
-    quantize_weight(graph, node);
-    node.input_quantization = {0.05F, 100};  // -5 to 7.75: what these graphs' values mostly are
-  }
-  return graph;
 }
 
 /// A number that rounds one way in double and the other in fp32 is a step of its operand off: 2^-8
@@ -198,6 +158,20 @@ TEST(CpuNarrow, AttentionOfManyKeysAndFewQueries) {
                                   {q, make.linear(tokens, 40), make.linear(tokens, 40)})));
   }
 }
+
+#if defined(__x86_64__)
+TEST(CpuNarrow, ARunLeavesTheCallersFloatingPointModeAlone) {
+  const auto graph =
+      std::make_shared<const graph::Graph>(narrow_transformer_block(Precision::bf16));
+  const auto session = lower(graph, parse_target("cpu"), {})->make_session();
+  const std::vector<float> input(5 * 9 * 3, 0.5F);
+  std::vector<float> logits(45 * 24);
+  const unsigned before = _mm_getcsr();
+  session->run({{}, input}, 1, {logits, {}});
+  constexpr unsigned kSticky = 0x3F;  // exceptions that were met
+  EXPECT_EQ(_mm_getcsr() & ~kSticky, before & ~kSticky);
+}
+#endif
 
 }  // namespace
 }  // namespace assay::backend::cpu

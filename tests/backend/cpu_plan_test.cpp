@@ -8,6 +8,7 @@
 #include "assay/error.h"
 #include "backend/backend.h"
 #include "backend/cpu/isa.h"
+#include "backend/cpu_narrow_graph.h"
 #include "backend/cpu_random_graph.h"
 #include "backend/flops.h"
 #include "bundle/count_allocations.h"
@@ -165,6 +166,18 @@ TEST_F(CpuPlan, ARunAllocatesNothing) {
         EXPECT_EQ(test::allocations.count - before, 0U) << threads << " threads, batch " << batch;
       }
     }
+  }
+}
+
+TEST_F(CpuPlan, ARunWithNarrowOperandsAllocatesNothing) {
+  for (const graph::Precision precision : {graph::Precision::bf16, graph::Precision::int8}) {
+    const auto graph = std::make_shared<const graph::Graph>(narrow_transformer_block(precision));
+    const auto session = lower(graph, target_, options_of(2, 1, 1))->make_session();
+    const std::vector<float> input(5 * 9 * 3, 0.5F);
+    std::vector<float> logits(45 * 24);
+    const std::size_t before = test::allocations.count;
+    session->run({{}, input}, 1, {logits, {}});
+    EXPECT_EQ(test::allocations.count - before, 0U) << graph::name(precision);
   }
 }
 

@@ -178,13 +178,18 @@ TEST(Inspect, LayersAndProfileCoverThePlan) {
   for (const Json& layer : json["layers"]) {
     flops += layer["flops"].get<std::uint64_t>();
     seconds += layer["median_seconds"].get<double>();
+    EXPECT_EQ(layer["share_of_peak"].is_null(), layer["flops"] == 0) << layer;
+    if (!layer["share_of_peak"].is_null()) {
+      EXPECT_GT(layer["share_of_peak"], 0) << layer;
+    }
   }
+  EXPECT_GT(json["peak_gflops"]["fp32"], 1);
   EXPECT_EQ(flops, json["flops"].get<std::uint64_t>());
   EXPECT_GT(seconds, 0);
   const Outcome text = assay({"inspect", bundle(), "--layers"});
   EXPECT_THAT(text.out, HasSubstr("tactic"));
   EXPECT_THAT(text.out, testing::Not(HasSubstr("GFLOP/s")));
-  EXPECT_THAT(assay({"inspect", bundle(), "--profile"}).out, HasSubstr("GFLOP/s"));
+  EXPECT_THAT(assay({"inspect", bundle(), "--profile"}).out, HasSubstr("peak at fp32"));
 }
 
 TEST(Build, NeverWritesOverItsInput) {

@@ -1,17 +1,17 @@
-#include "narrow_peak.h"
+#include "backend/cpu/peak.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 
+#include "backend/cpu/fma_peak.h"
 #include "backend/cpu/isa.h"
-#include "fma_peak.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
-namespace assay::bench {
+namespace assay::backend::cpu {
 namespace {
 
 using graph::Precision;
@@ -83,9 +83,9 @@ ASSAY_DOT double multiply_pairs(std::int64_t rounds) {
 }
 
 Loop loop_of(Precision precision) {
-  using backend::cpu::Isa;
-  const Isa isa = backend::cpu::active_isa();
+  const Isa isa = active_isa();
   const bool bf16 = precision == Precision::bf16;
+  if (precision == Precision::fp32) return nullptr;
   if (isa >= Isa::amx) return bf16 ? &multiply_tiles<true> : &multiply_tiles<false>;
   if (bf16 && isa >= Isa::avx512_bf16) return &multiply_pairs;
   if (!bf16 && isa >= Isa::avx512_vnni) return &multiply_bytes;
@@ -94,13 +94,13 @@ Loop loop_of(Precision precision) {
 
 #else
 
-Loop loop_of(Precision) { return nullptr; }
+Loop loop_of(Precision /*precision*/) { return nullptr; }
 
 #endif
 
 }  // namespace
 
-double measure_narrow_peak(Precision precision) {
+double measure_peak(Precision precision) {
   using Clock = std::chrono::steady_clock;
   const Loop loop = loop_of(precision);
   if (loop == nullptr) return measure_fma_peak();
@@ -114,4 +114,4 @@ double measure_narrow_peak(Precision precision) {
   return best;
 }
 
-}  // namespace assay::bench
+}  // namespace assay::backend::cpu

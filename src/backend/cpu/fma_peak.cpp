@@ -1,4 +1,4 @@
-#include "fma_peak.h"
+#include "backend/cpu/fma_peak.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,13 +7,13 @@
 // clang-format off
 #include "backend/cpu/targets.h"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "fma_peak.cpp"
+#define HWY_TARGET_INCLUDE "backend/cpu/fma_peak.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace assay::bench {
+namespace assay::backend::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -38,11 +38,11 @@ double multiply_and_add(std::int64_t rounds, float& result) {
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace assay::bench
+}  // namespace assay::backend::cpu
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace assay::bench {
+namespace assay::backend::cpu {
 namespace {
 HWY_EXPORT(multiply_and_add);
 }  // namespace
@@ -62,5 +62,5 @@ double measure_fma_peak() {
   return best;
 }
 
-}  // namespace assay::bench
+}  // namespace assay::backend::cpu
 #endif  // HWY_ONCE
