@@ -125,7 +125,7 @@ void pack_values(const AttentionArgs& args, const float* v, const Sizes& sizes, 
         const Vector first = key < args.keys ? LoadPartial(d, from, left) : hn::Zero(d);
         const Vector second =
             key + 1 < args.keys ? LoadPartial(d, from + args.v_stride, left) : hn::Zero(d);
-        hn::StoreU(hn::BitCast(d, Bf16Pair(d, first, second)), d, to + c);
+        hn::StoreU(hn::BitCast(d, bf16_pair(d, first, second)), d, to + c);
       }
       to += columns;
     }

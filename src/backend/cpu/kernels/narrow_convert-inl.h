@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// left as rounding made it. A NaN stays one, its payload's low half aside: the NaNs of arithmetic
 /// have none there.
 template <class D>
-HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundedBf16(D, hn::Vec<D> x) {
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> rounded_bf16(D, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, x);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1U));
@@ -31,24 +31,24 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> RoundedBf16(D, hn::Vec<D> x) {
 
 /// Lane by lane the pair of bf16 (first, second), first in the lower half.
 template <class D>
-HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> Bf16Pair(D d, hn::Vec<D> first, hn::Vec<D> second) {
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> bf16_pair(D d, hn::Vec<D> first, hn::Vec<D> second) {
   const hn::RebindToUnsigned<D> du;
-  const auto low = hn::ShiftRight<16>(RoundedBf16(d, first));
-  return hn::Or(low, hn::And(RoundedBf16(d, second), hn::Set(du, 0xFFFF0000U)));
+  const auto low = hn::ShiftRight<16>(rounded_bf16(d, first));
+  return hn::Or(low, hn::And(rounded_bf16(d, second), hn::Set(du, 0xFFFF0000U)));
 }
 
 /// Stores the lanes as bf16.
 template <class D>
-HWY_INLINE void StoreBf16(D d, hn::Vec<D> x, std::byte* to) {
+HWY_INLINE void store_bf16(D d, hn::Vec<D> x, std::byte* to) {
   const hn::Rebind<std::uint16_t, D> half;
-  const auto codes = hn::ShiftRight<16>(RoundedBf16(d, x));
+  const auto codes = hn::ShiftRight<16>(rounded_bf16(d, x));
   hn::StoreU(hn::DemoteTo(half, hn::BitCast(hn::RebindToSigned<D>(), codes)), half,
              reinterpret_cast<std::uint16_t*>(to));
 }
 
 /// Stores the lanes as affine u8: the codes of numerics::AffineU8::encode().
 template <class D>
-HWY_INLINE void StoreU8(D d, hn::Vec<D> x, const numerics::AffineU8& input, std::byte* to) {
+HWY_INLINE void store_u8(D d, hn::Vec<D> x, const numerics::AffineU8& input, std::byte* to) {
   const hn::Rebind<std::uint8_t, D> byte;
   const auto zero_point = hn::Set(d, static_cast<float>(input.zero_point));
   auto code = hn::MulAdd(x, hn::Set(d, 1.0F / input.scale), zero_point);

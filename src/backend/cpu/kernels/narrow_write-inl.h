@@ -41,7 +41,7 @@ HWY_INLINE void write_operands(const float* x, std::int64_t count, std::int64_t 
 inline HWY_NOINLINE void write_bf16(const ConvertArgs& args) {
   for (int r = 0; r < args.rows; ++r) {
     write_operands(args.x + r * args.stride, args.count, 2, args.to + r * args.to_stride,
-                   [](auto d, auto v, std::byte* out) HWY_ATTR { StoreBf16(d, v, out); });
+                   [](auto d, auto v, std::byte* out) HWY_ATTR { store_bf16(d, v, out); });
   }
 }
 
@@ -85,7 +85,7 @@ HWY_INLINE void store_codes(D d, const Side<D, kCount>& x, const numerics::Affin
   }
 #elif HWY_TARGET == HWY_AVX2
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
-  for (int i = 0; i < kCount; ++i) StoreU8(d, x.at[i], format, to + i * kLanes);
+  for (int i = 0; i < kCount; ++i) store_u8(d, x.at[i], format, to + i * kLanes);
 #else
   // The codes must be those of the other targets, whose multiply-adds round once.
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
@@ -128,7 +128,7 @@ inline HWY_NOINLINE void write_u8(numerics::AffineU8 format, const ConvertArgs& 
     }
 #elif HWY_TARGET == HWY_AVX2
     write_operands(x, args.count, 1, to,
-                   [&](auto d, auto v, std::byte* out) HWY_ATTR { StoreU8(d, v, format, out); });
+                   [&](auto d, auto v, std::byte* out) HWY_ATTR { store_u8(d, v, format, out); });
 #else
     for (std::int64_t i = 0; i < args.count; ++i) {
       to[i] = static_cast<std::byte>(format.encode(x[i]));
