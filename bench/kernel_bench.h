@@ -12,8 +12,8 @@
 
 #include "assay/error.h"
 #include "backend/cpu/aligned_buffer.h"
-#include "backend/cpu/isa.h"
 #include "backend/cpu/fma_peak.h"
+#include "backend/cpu/isa.h"
 
 namespace assay::bench {
 

@@ -214,13 +214,19 @@ TEST_P(VectorMath, SiluIsWithinFourUlpAboveZeroAndAbsolutelyRightBelow) {
 TEST_P(VectorMath, SiluInGroupsHasTheSameBits) {
   std::vector<float> x = sweep(-100, 100);
   for (const float extreme : {-1e30F, -3e38F, 3e38F, kInfinity, 1e-40F}) x.push_back(extreme);
-  EXPECT_EQ(run_on(x, [](auto... a) { HWY_DYNAMIC_DISPATCH(silu_in_groups)
-                                      (a...); }),
-            run_on(x, [](auto... a) { HWY_DYNAMIC_DISPATCH(silu_all)
-                                      (a...); }));
-  const std::vector<float> y =
-      run_on({-kInfinity, kNan}, [](auto... a) { HWY_DYNAMIC_DISPATCH(silu_in_groups)
-                                                 (a...); });
+  EXPECT_EQ(run_on(x,
+                   [](auto... a) {
+                     HWY_DYNAMIC_DISPATCH(silu_in_groups)
+                     (a...);
+                   }),
+            run_on(x, [](auto... a) {
+              HWY_DYNAMIC_DISPATCH(silu_all)
+              (a...);
+            }));
+  const std::vector<float> y = run_on({-kInfinity, kNan}, [](auto... a) {
+    HWY_DYNAMIC_DISPATCH(silu_in_groups)
+    (a...);
+  });
   EXPECT_TRUE(std::isnan(y[0]));
   EXPECT_TRUE(std::isnan(y[1]));
 }
