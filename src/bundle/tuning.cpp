@@ -59,6 +59,11 @@ backend::Tuned tune(Bundle& bundle, int threads, const backend::TuneOptions& opt
          "a bundle of optimization level 0 has no fused steps to tune: build it with --opt-level 1 "
          "or 3");
   }
+  if (threads > available_cores()) {
+    fail(ErrorKind::bad_input,
+         "tuning for {} threads, but this process may use {} cores: tune where they are", threads,
+         available_cores());
+  }
   const backend::Tuned tuned =
       backend::tune(bundle.graph, {"cpu", 0}, plain_options(bundle, threads), options);
   Tuning entry = for_this_machine(threads);

@@ -1,5 +1,6 @@
 #include "bundle/tuning_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@ namespace assay::bundle {
 namespace {
 
 constexpr int kMaxThreads = 1024;
+constexpr std::size_t kMaxTunings = 1024;
 
 }  // namespace
 
@@ -25,6 +27,9 @@ Json encode_tunings(std::span<const Tuning> tunings) {
 
 std::vector<Tuning> decode_tunings(const Json& list) {
   std::vector<Tuning> tunings;
+  if (list.size() > kMaxTunings)
+    fail(ErrorKind::corrupt, "header.tuning has {} entries, expected {} at most", list.size(),
+         kMaxTunings);
   for (std::size_t i = 0; i < list.size(); ++i) {
     Fields fields(list[i], fmt::format("header.tuning[{}]", i));
     Tuning tuning;
@@ -42,6 +47,12 @@ std::vector<Tuning> decode_tunings(const Json& list) {
       tuning.tactics[step] = tactic.get<std::string>();
     }
     fields.finish();
+    const bool again = std::ranges::any_of(tunings, [&](const Tuning& other) {
+      return other.cpu == tuning.cpu && other.isa == tuning.isa && other.threads == tuning.threads;
+    });
+    if (again)
+      fail(ErrorKind::corrupt, "header.tuning[{}] is a second one of the same machine and threads",
+           i);
     tunings.push_back(std::move(tuning));
   }
   return tunings;

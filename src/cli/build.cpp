@@ -54,7 +54,11 @@ void print(Console& console, const std::string& path, const bundle::Bundle& bund
 }
 
 /// What the words must say together; what a precision needs is not the checkpoint's business.
-void check(const Options& options) {
+void check(const Options& options, bool level_given) {
+  if (options.tune && level_given && options.build.optimization_level != 3) {
+    throw UsageError(fmt::format("--tune makes level 3, and --opt-level says {}: leave one out",
+                                 options.build.optimization_level));
+  }
   if (options.threads > 0 && !options.tune) {
     throw UsageError("--threads is for --tune: what a build makes does not depend on it");
   }
@@ -120,7 +124,8 @@ void add_build(Parser& parser) {
   verb.numbers(options->input_size, "--input-size", "PIXELS", 2, {1, image::kMaxInputSide},
                "Input height and width, where the configuration does not fix them");
   verb.json_flag();
-  verb.check([options] { check(*options); });
+  verb.check(
+      [options, level_given = verb.given("--opt-level")] { check(*options, level_given()); });
   verb.footer(
       "Example:\n"
       "  assay build examples/mobilevit_xxs.fashion_mnist -o xxs.assay\n"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/progress.h"
 #include "bundle/bundle.h"
 #include "cli/cli.h"
@@ -52,8 +53,22 @@ Json to_json(const Options& options, const pipeline::CalibrateReport& report) {
           {"failed", std::move(failed)}};
 }
 
+/// DATA may be many files, any of which the output could name: what is there and is no calibration
+/// is not replaced.
+void check_replaceable(const std::string& output) {
+  std::error_code absent;
+  if (!std::filesystem::is_regular_file(output, absent)) return;
+  try {
+    quant::read_calibration(output);
+  } catch (const Error&) {
+    fail(ErrorKind::bad_input, "-o {}: is there and is no calibration; name another file to write",
+         output);
+  }
+}
+
 ExitCode run_calibrate(const Options& options, Console& console) {
   check_output(options.output, std::vector<std::filesystem::path>{options.bundle, options.data});
+  check_replaceable(options.output);
   const pipeline::CalibrateReport report = calibrate(options, bundle::read(options.bundle));
   quant::write_calibration(report.calibration, options.output);
   for (const pipeline::FailedImage& image : report.failed) console.complain(image.message);

@@ -1,6 +1,7 @@
 #include "cli/output_file.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/cli.h"
 
 namespace assay::cli {
@@ -16,6 +17,8 @@ void check_output(const std::string& output, std::span<const std::filesystem::pa
            input.string());
     }
   }
+  // What can't be written is refused now, not after minutes of work: nothing is left behind.
+  const AtomicFile probe(output);
 }
 
 }  // namespace assay::cli

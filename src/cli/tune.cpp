@@ -41,6 +41,7 @@ Json to_json(const Options& options, const bundle::Bundle& bundle, const backend
 ExitCode run_tune(Options options, Console& console) {
   if (options.output.empty()) {
     options.output = options.bundle;
+    check_output(options.output, {});
   } else {
     check_output(options.output, std::vector<std::filesystem::path>{options.bundle});
   }
@@ -67,6 +68,11 @@ backend::Tuned tune(bundle::Bundle& bundle, int threads, int runs) {
 
 std::string tuning_text(const bundle::Bundle& bundle, const backend::Tuned& tuned) {
   const bundle::Tuning& entry = bundle.tunings.back();
+  if (entry.tactics.empty()) {
+    return fmt::format(
+        "nothing beats the default tactics on {} ({}, {} thread{}): {:.3f} ms a call", entry.cpu,
+        entry.isa, entry.threads, entry.threads == 1 ? "" : "s", 1e3 * tuned.default_seconds);
+  }
   return fmt::format(
       "{} steps tuned on {} ({}, {} thread{}): {:.3f} ms a call, {:.3f} ms with default tactics",
       entry.tactics.size(), entry.cpu, entry.isa, entry.threads, entry.threads == 1 ? "" : "s",

@@ -92,6 +92,13 @@ const std::vector<Lie> kLies = {
            Json::array({{{"cpu", "x"}, {"isa", "y"}, {"threads", 1}, {"tactics", {{"a", 1}}}}});
      },
      "header.tuning[0].tactics.a is number"},
+    {"TuningTwice",
+     [](Json& h) {
+       const Json entry = {{"cpu", "x"}, {"isa", "y"}, {"threads", 1}, {"tactics", Json::object()}};
+       h["model"]["optimization_level"] = 3;
+       h["tuning"] = Json::array({entry, entry});
+     },
+     "tuning[1] is a second one"},
     {"TuningThreads",
      [](Json& h) {
        h["model"]["optimization_level"] = 3;

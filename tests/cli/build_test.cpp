@@ -68,6 +68,8 @@ TEST(Build, RefusesWhatItCannotDo) {
   expect_build_fails({source(kXxs), "--precision", "nvfp4"}, 4, "nvfp4");
   expect_build_fails({source(kXxs), "--opt-level", "2"}, 4, "0, 1 or 3");
   expect_build_fails({source(kXxs), "--threads", "2"}, 2, "--tune");
+  expect_build_fails({source(kXxs), "--tune", "--opt-level", "1"}, 2, "leave one out");
+  expect_build_fails({source(kXxs), "--tune", "--threads", "1024"}, 3, "1024 threads");
 }
 
 TEST(Build, RefusesAnInputSizeThatTheConfigurationFixes) {

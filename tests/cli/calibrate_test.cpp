@@ -50,6 +50,21 @@ const std::string& narrow_bundle(const std::string& precision) {
   return made.emplace(precision, file).first->second;
 }
 
+TEST(Calibrate, ReplacesNothingButACalibration) {
+  const std::string picture = scratch("picture.png");
+  write(picture, read(source("examples/images/sandal.png")));
+  const Outcome outcome = calibrate(picture, {"--data", source(kData), "--stride", "3000"});
+  EXPECT_EQ(outcome.exit, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("is no calibration"));
+  EXPECT_EQ(read(picture), read(source("examples/images/sandal.png")));
+}
+
+TEST(Calibrate, RefusesAnOutputBeforeItWorks) {
+  const Outcome outcome = calibrate("/dev/full", {"--data", source(kData)});
+  EXPECT_EQ(outcome.exit, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("/dev/full"));
+}
+
 TEST(Calibrate, WritesWhatItSays) {
   const Json json = Json::parse(read(calibration()));
   EXPECT_EQ(json["format"], "assay calibration");
