@@ -61,6 +61,8 @@ Preamble decode_preamble(std::span<const std::byte> file);
 /// The feature of bundles whose products take narrow operands: nodes with a precision of their own,
 /// sections of other types than F32, and the calibration among the provenance.
 inline constexpr const char* kPrecisionFeature = "precision";
+/// Announces optimization level 3 and its field `tuning`.
+inline constexpr const char* kTuningFeature = "tuning";
 
 /// One section of the data, as the header's table has it.
 struct Section {

@@ -114,11 +114,13 @@ void decode_model(Fields fields, Bundle& bundle) {
 
 /// The precision, the feature that announces it, and the calibration stand or fall together.
 void check_precision(const Json& features, const Bundle& bundle) {
-  const Json expected =
-      bundle.precision == "fp32" ? Json::array() : Json::array({kPrecisionFeature});
+  Json expected = Json::array();
+  if (bundle.precision != "fp32") expected.push_back(kPrecisionFeature);
+  if (bundle.optimization_level == 3) expected.push_back(kTuningFeature);
   if (features != expected)
-    fail(ErrorKind::corrupt, "header.features is {:.80}, but a bundle of precision {} has {}",
-         features.dump(), bundle.precision, expected.dump());
+    fail(ErrorKind::corrupt,
+         "header.features is {:.80}, but a bundle of precision {} and level {} has {}",
+         features.dump(), bundle.precision, bundle.optimization_level, expected.dump());
   if ((bundle.precision == "int8") != bundle.provenance.calibration.has_value())
     fail(ErrorKind::corrupt, "header.provenance.calibration is {}, but the precision is {}",
          bundle.provenance.calibration ? "there" : "missing", bundle.precision);
@@ -161,7 +163,7 @@ void check_interface(const graph::Graph& graph, const Bundle& bundle) {
 void check_features(const Json& header) {
   Fields fields(header, "header");
   for (const Json& feature : fields.array("features")) {
-    if (feature == kPrecisionFeature) continue;
+    if (feature == kPrecisionFeature || feature == kTuningFeature) continue;
     fail(ErrorKind::unsupported,
          "the bundle needs the feature {:.60}, which this build of Assay does not know: update "
          "Assay, or build the bundle again with this one",

@@ -52,6 +52,7 @@ Json encode_sections(std::span<const Section> sections) {
 std::string encode_header(const Bundle& bundle, std::span<const Section> sections) {
   Json features = Json::array();
   if (bundle.precision != "fp32") features.push_back(kPrecisionFeature);
+  if (bundle.optimization_level == 3) features.push_back(kTuningFeature);
   Json header = {{"features", std::move(features)},
                  {"model",
                   {{"architecture", bundle.provenance.architecture},

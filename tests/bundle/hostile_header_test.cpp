@@ -83,11 +83,19 @@ const std::vector<Lie> kLies = {
     {"SectionHalfAtFp32", [](Json& h) { h["sections"][1]["dtype"] = "BF16"; }, "stores F32"},
     {"LevelUnknown", [](Json& h) { h["model"]["optimization_level"] = 2; }, "levels 0, 1 and 3",
      ErrorKind::unsupported},
-    {"TuningMissing", [](Json& h) { h["model"]["optimization_level"] = 3; }, "tuning"},
+    {"TuningUnannounced", [](Json& h) { h["model"]["optimization_level"] = 3; },
+     "and level 3 has [\"tuning\"]"},
+    {"TuningMissing",
+     [](Json& h) {
+       h["model"]["optimization_level"] = 3;
+       h["features"] = {"tuning"};
+     },
+     "tuning"},
     {"TuningAtLevelOne", [](Json& h) { h["tuning"] = Json::array(); }, "tuning"},
     {"TuningOfNumbers",
      [](Json& h) {
        h["model"]["optimization_level"] = 3;
+       h["features"] = {"tuning"};
        h["tuning"] =
            Json::array({{{"cpu", "x"}, {"isa", "y"}, {"threads", 1}, {"tactics", {{"a", 1}}}}});
      },
@@ -96,12 +104,14 @@ const std::vector<Lie> kLies = {
      [](Json& h) {
        const Json entry = {{"cpu", "x"}, {"isa", "y"}, {"threads", 1}, {"tactics", Json::object()}};
        h["model"]["optimization_level"] = 3;
+       h["features"] = {"tuning"};
        h["tuning"] = Json::array({entry, entry});
      },
      "tuning[1] is a second one"},
     {"TuningThreads",
      [](Json& h) {
        h["model"]["optimization_level"] = 3;
+       h["features"] = {"tuning"};
        h["tuning"] =
            Json::array({{{"cpu", "x"}, {"isa", "y"}, {"threads", 0}, {"tactics", Json::object()}}});
      },
