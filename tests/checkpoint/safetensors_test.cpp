@@ -80,10 +80,12 @@ TEST(Safetensors, ReadsEveryTypeOfTheFormat) {
 }
 
 TEST(Safetensors, TakesEmptyAndZeroRankTensors) {
-  const Weights weights = parse(safetensors_bytes("{" + entry("none", "F32", "0,3", "0,0") + "," +
-                                                      entry("one", "F32", "", "0,4") + "," +
-                                                      entry("last", "U8", "7,0", "4,4") + "}",
-                                                  "1234"));
+  // The weights point into the bytes.
+  const auto bytes = safetensors_bytes("{" + entry("none", "F32", "0,3", "0,0") + "," +
+                                           entry("one", "F32", "", "0,4") + "," +
+                                           entry("last", "U8", "7,0", "4,4") + "}",
+                                       "1234");
+  const Weights weights = parse(bytes);
   EXPECT_EQ(weights.find("none")->elements(), 0);
   EXPECT_EQ(weights.find("one")->elements(), 1);
   EXPECT_EQ(text_of(*weights.find("one")), "1234");
@@ -91,9 +93,10 @@ TEST(Safetensors, TakesEmptyAndZeroRankTensors) {
 }
 
 TEST(Safetensors, TakesUnalignedTensors) {
-  const Weights weights = parse(safetensors_bytes(
+  const auto bytes = safetensors_bytes(
       "{" + entry("byte", "U8", "1", "0,1") + "," + entry("wide", "F64", "1", "1,9") + "}",
-      "b12345678"));
+      "b12345678");
+  const Weights weights = parse(bytes);
   EXPECT_EQ(text_of(*weights.find("wide")), "12345678");
 }
 
