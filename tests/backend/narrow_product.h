@@ -78,9 +78,9 @@ inline double activated(Activation activation, double x) {
   return x;
 }
 
-class Product {
+class TestedProduct {
  public:
-  Product(Precision precision, const Shape& shape, unsigned seed)
+  TestedProduct(Precision precision, const Shape& shape, unsigned seed)
       : shape_(shape),
         a_row_(shape.segments * (shape.segment_length + 3)),
         a_line_(a_row_ * shape.rows + 5),

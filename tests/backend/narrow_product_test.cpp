@@ -75,14 +75,14 @@ std::string text(const Shape& s) {
 
 void expect_right(Precision precision, const Shape& shape, Activation activation, bool residual) {
   SCOPED_TRACE(text(shape));
-  const Product product(precision, shape, 5);
+  const TestedProduct product(precision, shape, 5);
   Bytes rows = product.packed(0, shape.all_rows());
   Result result(shape);
   multiply_rows(product.matrix(), rows.data(), 0, shape.all_rows(), 0,
                 panel_count(product.matrix()), result.target(activation, residual));
   for (std::int64_t r = 0; r < shape.all_rows(); ++r) {
     for (std::int64_t n = 0; n < shape.n; ++n) {
-      const Product::Right right = product.right(r, n, activation);
+      const TestedProduct::Right right = product.right(r, n, activation);
       const auto before = static_cast<double>(residual ? result.before[result.at(r, n)] : 0.0F);
       ASSERT_NEAR(result.numbers[result.at(r, n)], right.value + before, right.tolerance)
           << "row " << r << ", column " << n;
@@ -109,7 +109,7 @@ TEST_P(NarrowProduct, ActivatesThenAddsTheResidualInPlace) {
 TEST_P(NarrowProduct, PackedRowsAreTheOperandsAndZeros) {
   for (const Precision precision : kPrecisions) {
     for (const Shape& shape : shapes()) {
-      const Product product(precision, shape, 6);
+      const TestedProduct product(precision, shape, 6);
       const NarrowMatrix& b = product.matrix();
       const std::int64_t begin = shape.all_rows() / 3;
       Bytes rows = product.packed(begin, shape.all_rows());
@@ -130,7 +130,7 @@ TEST_P(NarrowProduct, PackedRowsAreTheOperandsAndZeros) {
 }
 
 TEST_P(NarrowProduct, QuantizationSaturatesAndNanBecomesZero) {
-  Product product(Precision::int8, {1, 1, 1, 40, 16}, 7);
+  TestedProduct product(Precision::int8, {1, 1, 1, 40, 16}, 7);
   std::fill(product.a().begin(), product.a().end(), 0.5F);
   const std::array<float, 8> odd{1e30F, -1e30F, kInfinity, -kInfinity, kNan, 0.0F, 1.8F, -1.6F};
   std::copy(odd.begin(), odd.end(), product.a().begin());
@@ -144,7 +144,7 @@ TEST_P(NarrowProduct, QuantizationSaturatesAndNanBecomesZero) {
 TEST_P(NarrowProduct, NormalizesRowsAsItPacksThem) {
   for (const std::int64_t k : {1, 5, 16, 60, 144, 513, 1100}) {
     const Shape shape{2, 3, 1, k, 16};
-    const Product product(Precision::bf16, shape, 8);
+    const TestedProduct product(Precision::bf16, shape, 8);
     const std::vector<float> weight = random_floats(k, 9);
     const std::vector<float> bias = random_floats(k, 10);
     NarrowSource source = product.source();
@@ -181,8 +181,8 @@ TEST_P(NarrowProduct, NormalizesRowsAsItPacksThem) {
 /// A product whose numbers go into the operands of a second one.
 void expect_packed(Precision precision, Precision next_precision, const Shape& shape) {
   SCOPED_TRACE(text(shape));
-  const Product product(precision, shape, 11);
-  const Product next(next_precision, {1, 1, 1, shape.n, 16}, 12);
+  const TestedProduct product(precision, shape, 11);
+  const TestedProduct next(next_precision, {1, 1, 1, shape.n, 16}, 12);
   Bytes rows = product.packed(0, shape.all_rows());
   Bytes out(padded_rows(shape.all_rows()) * next.matrix().row_bytes(), 0xFF);
   NarrowTarget target;
@@ -201,7 +201,7 @@ void expect_packed(Precision precision, Precision next_precision, const Shape& s
         ASSERT_EQ(code, 0) << "padding";
         continue;
       }
-      const Product::Right right = product.right(r, n, Activation::silu);
+      const TestedProduct::Right right = product.right(r, n, Activation::silu);
       if (bf16) {
         ASSERT_NEAR(numerics::Bf16::decode(code), right.value,
                     right.tolerance + std::fabs(right.value) / 256);
@@ -233,7 +233,7 @@ TEST_P(NarrowProduct, WritesTheOperandsOfTheNextProduct) {
 TEST_P(NarrowProduct, IsTheSameBitsHoweverItIsShared) {
   for (const Precision precision : kPrecisions) {
     const Shape shape{2, 37, 1, 160, 176};
-    const Product product(precision, shape, 13);
+    const TestedProduct product(precision, shape, 13);
     const NarrowMatrix& b = product.matrix();
     const std::int64_t all = shape.all_rows();
     Bytes rows = product.packed(0, all);
@@ -352,7 +352,7 @@ TEST(NarrowPacking, RefusesSumsThatDoNotFit) {
 }
 
 TEST_P(NarrowProduct, NanAndInfinityComeThroughBf16) {
-  Product product(Precision::bf16, {1, 2, 1, 40, 16}, 14);
+  TestedProduct product(Precision::bf16, {1, 2, 1, 40, 16}, 14);
   product.a()[3] = kNan;
   Bytes rows = product.packed(0, 2);
   Result result(product.shape());
