@@ -9,6 +9,7 @@
 #include "backend/cpu/lowering.h"
 #include "backend/cpu/narrow_inverted_residual.h"
 #include "backend/cpu/product.h"
+#include "backend/cpu/strips.h"
 #include "backend/flops.h"
 
 namespace assay::backend::cpu {
@@ -17,10 +18,6 @@ namespace {
 using graph::Conv2d;
 using graph::Graph;
 using graph::Node;
-
-constexpr int kKernel = 3;
-
-bool has_residual(const Node& node) { return has_input(node, kResidual); }
 
 bool is_pointwise(const Graph& graph, const Node& node) {
   const auto* conv = std::get_if<Conv2d>(&node.op);
@@ -34,7 +31,7 @@ bool is_filter(const Graph& graph, const Node& node) {
   if (!is_depthwise(graph, node) || has_residual(node)) return false;
   const auto& conv = std::get<Conv2d>(node.op);
   const graph::Dims& kernel = graph.value(node.inputs[1]).dims;
-  return kernel[2] == kKernel && kernel[3] == kKernel && conv.padding == std::array{1, 1} &&
+  return kernel[2] == kFilterRows && kernel[3] == kFilterRows && conv.padding == std::array{1, 1} &&
          conv.dilation == std::array{1, 1} && conv.stride[0] == conv.stride[1] &&
          conv.stride[0] <= 2;
 }
@@ -44,14 +41,6 @@ void multiply_all(const PackedMatrix& matrix, const GemmArgs& args) {
        {0, args.lines * args.rows, 0, static_cast<std::int64_t>(matrix.panels.size())});
 }
 
-/// Where a worker's share reads and writes.
-struct Images {
-  Place x, y, residual;
-  const float* in = nullptr;
-  float* out = nullptr;
-  const float* residual_in = nullptr;
-};
-
 /// The block's constants and sizes.
 struct Bottleneck {
   PackedMatrix expand, project;
@@ -59,20 +48,16 @@ struct Bottleneck {
   std::vector<float> filter_bias;
   std::vector<std::int64_t> one_segment{0};
   graph::Activation expand_activation, filter_activation, project_activation;
-  int stride = 1;
+  Strips strips;
   std::int64_t in_height = 0, in_width = 0, out_height = 0, out_width = 0, channels = 0, wide = 0;
-  std::int64_t strip = 1;  ///< output rows at a time
 
   [[nodiscard]] std::int64_t wide_row() const { return in_width * wide; }
-  [[nodiscard]] std::int64_t wide_rows(std::int64_t rows) const {
-    return (rows - 1) * stride + kKernel;
-  }
   [[nodiscard]] std::int64_t scratch(std::int64_t rows) const {
-    return wide_rows(rows) * wide_row() + rows * out_width * wide;
+    return strips.wide_rows(rows) * wide_row() + rows * out_width * wide;
   }
 
   /// Rows [begin, end) of the widened image into `to`; rows outside the image are zero.
-  void widen(const Images& images, Range rows, float* to) const {
+  void widen(const BlockImages& images, Range rows, float* to) const {
     const std::int64_t first = std::clamp<std::int64_t>(rows.begin, 0, in_height);
     const std::int64_t last = std::clamp<std::int64_t>(rows.end, first, in_height);
     std::fill_n(to, (first - rows.begin) * wide_row(), 0.0F);
@@ -100,23 +85,20 @@ struct Bottleneck {
     args.y = to;
     args.weight = filter;
     args.bias = filter_bias.empty() ? nullptr : filter_bias.data();
-    args.in_height = wide_rows(rows);
+    args.in_height = strips.wide_rows(rows);
     args.in_width = in_width;
     args.out_height = rows;
     args.out_width = out_width;
     args.channels = wide;
-    args.stride = {stride, stride};
+    args.stride = {strips.stride, strips.stride};
     args.padding = {0, 1};  // above and below lie rows, if only of zeros
     args.activation = filter_activation;
     depthwise_conv(args, 0, rows);
   }
 
-  void narrow(const float* from, Range rows, const Images& images) const {
+  void narrow(const float* from, Range rows, const BlockImages& images) const {
     const bool residual = images.residual_in != nullptr;
     const bool one_line = images.y.single_line() && (!residual || images.residual.single_line());
-    const auto line_of = [this](const Place& place) {
-      return place.single_line() ? out_width * place.row_stride : place.line_stride;
-    };
     GemmArgs args;
     args.lines = one_line ? 1 : rows.size();
     args.rows = (one_line ? rows.size() : 1) * out_width;
@@ -126,44 +108,39 @@ struct Bottleneck {
     args.segment_offsets = one_segment;
     args.segment_length = wide;
     args.c_row = images.y.row_stride;
-    args.c_line = line_of(images.y);
+    args.c_line = images.y.line_of(out_width);
     args.c = images.out + rows.begin * args.c_line;
     if (residual) {
       args.residual_row = images.residual.row_stride;
-      args.residual_line = line_of(images.residual);
+      args.residual_line = images.residual.line_of(out_width);
       args.residual = images.residual_in + rows.begin * args.residual_line;
     }
     args.activation = project_activation;
     multiply_all(project, args);
   }
 
-  /// Output rows of `rows`, a strip at a time. The widened rows that two strips share are moved,
-  /// not computed again.
-  void run(const Images& images, Range rows, float* memory) const {
+  void run(const BlockImages& images, const Range& rows, float* memory) const {
     float* const widened = memory;
-    float* const filtered = memory + wide_rows(strip) * wide_row();
-    Range held{0, 0};  // the widened rows that are there
-    for (std::int64_t row = rows.begin; row < rows.end; row += strip) {
-      const std::int64_t count = std::min(strip, rows.end - row);
-      const std::int64_t begin = row * stride - 1;
-      const Range needed{begin, begin + wide_rows(count)};
-      std::int64_t kept = 0;
-      if (held.size() > 0 && held.end > begin) {
-        kept = held.end - begin;
-        std::copy_n(widened + (begin - held.begin) * wide_row(), kept * wide_row(), widened);
-      }
-      widen(images, {begin + kept, needed.end}, widened + kept * wide_row());
-      held = needed;
-      filter_rows(widened, count, filtered);
-      narrow(filtered, {row, row + count}, images);
-    }
+    float* const filtered = memory + strips.wide_rows(strips.height) * wide_row();
+    strips.run(
+        rows,
+        [&](std::int64_t from, std::int64_t count) {
+          std::copy_n(widened + from * wide_row(), count * wide_row(), widened);
+        },
+        [&](const Range& needed, std::int64_t at) {
+          widen(images, needed, widened + at * wide_row());
+        },
+        [&](const Range& strip) {
+          filter_rows(widened, strip.size(), filtered);
+          narrow(filtered, strip, images);
+        });
   }
 };
 
 PackedMatrix pack(Lowering& lowering, const Node& node) {
   const graph::Dims& dims = lowering.dims(node.inputs[1]);
   return pack_matrix(lowering.weight(node, 1, "weight"),
-                     lowering.optional_weight(node, kBias, "bias"), dims[0], dims[1],
+                     lowering.optional_weight(node, kBiasInput, "bias"), dims[0], dims[1],
                      lowering.constants());
 }
 
@@ -177,13 +154,13 @@ std::shared_ptr<const Bottleneck> make_bottleneck(Lowering& lowering, const Node
   const graph::Dims& out = lowering.dims(project.output);
   made->wide = lowering.dims(expand.output)[2];
   float* const filter_taps = lowering.constants().allocate(taps.size());
-  pack_depthwise_weight(taps.data(), made->wide, kKernel, kKernel, filter_taps);
+  pack_depthwise_weight(taps.data(), made->wide, kFilterRows, kFilterRows, filter_taps);
   made->filter = filter_taps;
-  made->filter_bias = lowering.optional_weight(filter, kBias, "bias");
+  made->filter_bias = lowering.optional_weight(filter, kBiasInput, "bias");
   made->expand_activation = std::get<Conv2d>(expand.op).activation;
   made->filter_activation = std::get<Conv2d>(filter.op).activation;
   made->project_activation = std::get<Conv2d>(project.op).activation;
-  made->stride = std::get<Conv2d>(filter.op).stride[0];
+  made->strips.stride = std::get<Conv2d>(filter.op).stride[0];
   made->in_height = in[0];
   made->in_width = in[1];
   made->channels = in[2];
@@ -191,9 +168,8 @@ std::shared_ptr<const Bottleneck> make_bottleneck(Lowering& lowering, const Node
   made->out_width = out[1];
   const std::int64_t in_flight =
       choose_bytes_in_flight(lowering, project) / static_cast<std::int64_t>(sizeof(float));
-  while (made->strip < made->out_height && made->scratch(made->strip + 1) <= in_flight) {
-    ++made->strip;
-  }
+  made->strips.grow(made->out_height,
+                    [&](std::int64_t rows) { return made->scratch(rows) <= in_flight; });
   return made;
 }
 
@@ -219,30 +195,43 @@ void lower_inverted_residual(Lowering& lowering, std::size_t first) {
   }
   const Node& project = graph.nodes[first + 2];
   const auto bottleneck = make_bottleneck(lowering, expand, graph.nodes[first + 1], project);
-  Images images;
-  images.x = lowering.place_of(expand.inputs[0]);
+  add_block_step(lowering, first, "inverted residual", bottleneck->out_height,
+                 bottleneck->scratch(bottleneck->strips.height),
+                 [bottleneck](const BlockImages& images, const Range& rows, float* memory) {
+                   bottleneck->run(images, rows, memory);
+                 });
+}
+
+void add_block_step(
+    Lowering& lowering, std::size_t first, std::string_view tactic, std::int64_t out_height,
+    std::int64_t scratch,
+    std::function<void(const BlockImages& images, const Range& rows, float* memory)> run) {
+  const Graph& graph = lowering.graph();
+  const Node& project = graph.nodes[first + 2];
+  BlockImages images;
+  images.x = lowering.place_of(graph.nodes[first].inputs[0]);
   // Never over the residual: other workers still read rows of it around theirs.
   images.y = lowering.place_output(project);
   std::vector<Place> places{images.x, images.y};
   if (has_residual(project)) {
-    images.residual = lowering.place_of(project.inputs[kResidual]);
+    images.residual = lowering.place_of(project.inputs[kResidualInput]);
     places.push_back(images.residual);
   }
   Step& step = lowering.add_step(
-      project, "inverted residual", places,
-      [bottleneck, images](const RunContext& context, const Worker& worker) {
-        Images now = images;
+      project, tactic, places,
+      [images, out_height, run = std::move(run)](const RunContext& context, const Worker& worker) {
+        BlockImages now = images;
         now.in = context.read(images.x);
         now.out = context.write(images.y);
         if (images.residual.block >= 0) now.residual_in = context.read(images.residual);
-        bottleneck->run(now, share(bottleneck->out_height, worker), context.scratch);
+        run(now, share(out_height, worker), context.scratch);
       });
   for (std::size_t i = first; i < first + 2; ++i) {
     step.info.flops += count_flops(graph, graph.nodes[i]);
     step.info.weight_bytes += constant_bytes(graph, graph.nodes[i]);
   }
   step.serial = false;
-  step.scratch = bottleneck->scratch(bottleneck->strip);
+  step.scratch = scratch;
 }
 
 }  // namespace assay::backend::cpu

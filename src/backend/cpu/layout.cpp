@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/rewrite.h"
+
 namespace assay::backend::cpu {
 namespace {
 
@@ -10,7 +12,7 @@ using graph::kNone;
 using graph::Node;
 using graph::ValueId;
 
-constexpr std::size_t kResidual = 3;
+constexpr std::size_t kResidualInput = 3;
 
 class Planner {
  public:
@@ -50,8 +52,8 @@ class Planner {
   [[nodiscard]] bool reads_strided(const Node& reader, ValueId value) const {
     if (std::holds_alternative<graph::Concat>(reader.op)) return true;
     const bool product = writes_strided(&reader);
-    return product && (reader.inputs[0] == value ||
-                       (reader.inputs.size() > kResidual && reader.inputs[kResidual] == value));
+    return product && (reader.inputs[0] == value || (reader.inputs.size() > kResidualInput &&
+                                                     reader.inputs[kResidualInput] == value));
   }
 
   [[nodiscard]] bool all_read_strided(ValueId value) const {
@@ -153,13 +155,7 @@ bool is_depthwise(const Graph& graph, const Node& node) {
 std::vector<Wish> plan_layout(const Graph& graph) { return Planner(graph).run(); }
 
 bool only_read_by(const graph::Graph& graph, graph::ValueId value, const graph::Node& reader) {
-  std::size_t reads = 0;
-  for (const graph::Node& node : graph.nodes) {
-    reads += static_cast<std::size_t>(std::ranges::count(node.inputs, value));
-  }
-  const bool output = std::ranges::any_of(
-      graph.outputs, [value](const graph::Output& o) { return o.value == value; });
-  return reads == 1 && !output && reader.inputs[0] == value;
+  return graph::Uses(graph).readers(value) == 1 && reader.inputs[0] == value;
 }
 
 }  // namespace assay::backend::cpu

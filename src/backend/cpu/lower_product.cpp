@@ -25,11 +25,9 @@ std::int64_t common_line(std::span<const Place> places) {
   return places.front().rows;
 }
 
-bool has_residual(const graph::Node& node) { return has_input(node, kResidual); }
-
 /// The place of a product's output, over its residual where that dies here.
 Place place_product(Lowering& lowering, const graph::Node& node) {
-  if (has_residual(node) && lowering.reuse(node, node.inputs[kResidual])) {
+  if (has_residual(node) && lowering.reuse(node, node.inputs[kResidualInput])) {
     return lowering.place_of(node.output);
   }
   return lowering.place_output(node);
@@ -67,12 +65,11 @@ void lower_convolution(Lowering& lowering, const graph::Node& node, const graph:
   Product product;
   product.c = y;
   product.a = x;
-  if (has_residual(node)) product.residual = lowering.place_of(node.inputs[kResidual]);
+  if (has_residual(node)) product.residual = lowering.place_of(node.inputs[kResidualInput]);
   const std::vector<Place> places = places_of(product);
   GemmArgs& args = product.args;
   args.activation = op.activation;
-  // An image of one line may have a margin too: what counts is whether lines are kept apart.
-  const std::int64_t line_stride = x.line_rows == in[1] ? x.line_stride : in[1] * x.row_stride;
+  const std::int64_t line_stride = x.line_of(in[1]);
   const bool pointwise = dims[2] == 1 && dims[3] == 1 && op.stride == std::array{1, 1} &&
                          op.padding == std::array{0, 0};
   args.rows = pointwise ? common_line(places) : out[1];
@@ -114,7 +111,7 @@ void lower_depthwise(Lowering& lowering, const graph::Node& node, const graph::C
   Place residual;
   std::vector<Place> places{x};
   if (has_residual(node)) {
-    residual = lowering.dense_place_of(node.inputs[kResidual], node);
+    residual = lowering.dense_place_of(node.inputs[kResidualInput], node);
     places.push_back(residual);
   }
   const Place y = lowering.place_output(node);
@@ -123,7 +120,7 @@ void lower_depthwise(Lowering& lowering, const graph::Node& node, const graph::C
   const graph::Dims& out = lowering.dims(node.output);
   const graph::Dims& dims = lowering.dims(node.inputs[1]);
   const std::vector<float> weight = lowering.weight(node, 1, "weight");
-  const std::vector<float> bias = lowering.optional_weight(node, kBias, "bias");
+  const std::vector<float> bias = lowering.optional_weight(node, kBiasInput, "bias");
   float* const packed = lowering.constants().allocate(weight.size());
   pack_depthwise_weight(weight.data(), dims[0], static_cast<int>(dims[2]),
                         static_cast<int>(dims[3]), packed);
@@ -165,7 +162,7 @@ Product linear_product(Lowering& lowering, const graph::Node& node, const Place&
   Product product;
   product.a = a;
   product.c = place_product(lowering, node);
-  if (has_residual(node)) product.residual = lowering.place_of(node.inputs[kResidual]);
+  if (has_residual(node)) product.residual = lowering.place_of(node.inputs[kResidualInput]);
   GemmArgs& args = product.args;
   args.activation = std::get<graph::Linear>(node.op).activation;
   args.rows = common_line(places_of(product));

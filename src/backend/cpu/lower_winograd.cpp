@@ -35,12 +35,6 @@ std::string choose_tactic(Lowering& lowering, const graph::Node& node) {
   return lowering.choose(node, {kDirect, kSmallTiles, kLargeTiles});
 }
 
-/// From one row of pixels to the next. An image of one line may have a margin too: what counts is
-/// whether lines are kept apart.
-std::int64_t line_of(const Place& place, std::int64_t width) {
-  return place.line_rows == width ? place.line_stride : width * place.row_stride;
-}
-
 }  // namespace
 
 bool lower_winograd(Lowering& lowering, const graph::Node& node, const graph::Conv2d& op) {
@@ -52,7 +46,7 @@ bool lower_winograd(Lowering& lowering, const graph::Node& node, const graph::Co
   const graph::Dims& dims = lowering.dims(node.inputs[kWeight]);
   const auto weights = std::make_shared<const WinogradWeights>(pack_winograd(
       lowering.weight(node, kWeight, "weight"), dims[0], dims[1], outputs, lowering.constants()));
-  std::vector<float> bias = lowering.optional_weight(node, kBias, "bias");
+  std::vector<float> bias = lowering.optional_weight(node, kBiasInput, "bias");
   bias.resize(static_cast<std::size_t>(dims[0]));
 
   const Place x = lowering.place_of(node.inputs[0]);
@@ -62,15 +56,15 @@ bool lower_winograd(Lowering& lowering, const graph::Node& node, const graph::Co
   args.height = out[0];
   args.width = out[1];
   args.x_row = x.row_stride;
-  args.x_line = line_of(x, out[1]);
+  args.x_line = x.line_of(out[1]);
   args.y_row = y.row_stride;
-  args.y_line = line_of(y, out[1]);
+  args.y_line = y.line_of(out[1]);
   args.activation = op.activation;
   Place residual;
-  if (has_input(node, kResidual)) {
-    residual = lowering.place_of(node.inputs[kResidual]);
+  if (has_residual(node)) {
+    residual = lowering.place_of(node.inputs[kResidualInput]);
     args.residual_row = residual.row_stride;
-    args.residual_line = line_of(residual, out[1]);
+    args.residual_line = residual.line_of(out[1]);
     places.push_back(residual);
   }
   Step& step = lowering.add_step(

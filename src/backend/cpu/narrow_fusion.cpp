@@ -25,7 +25,7 @@ bool feeds_next(const Graph& graph, std::size_t index) {
 
 bool is_mlp(const Graph& graph, std::size_t index) {
   return index + 1 < graph.nodes.size() && is_narrow_linear(graph.nodes[index]) &&
-         !has_input(graph.nodes[index], kResidual) && feeds_next(graph, index) &&
+         !has_residual(graph.nodes[index]) && feeds_next(graph, index) &&
          is_narrow_linear(graph.nodes[index + 1]);
 }
 
@@ -55,11 +55,7 @@ struct Mlp {
   void run(const RunContext& context, const Worker& worker) const {
     const NarrowMatrix& widen = *first.narrow;
     const NarrowMatrix& narrow = *second.weights.narrow;
-    GemmArgs args = second.args;
-    args.segment_offsets = *second.segments;
-    args.a = context.read(second.a);
-    args.c = context.write(second.c);
-    if (second.residual.block >= 0) args.residual = context.read(second.residual);
+    const GemmArgs args = second.resolved(context);
     NarrowSource source = narrow_source(args);
     source.norm = second.norm;
     auto* const a = reinterpret_cast<std::byte*>(context.scratch);

@@ -6,7 +6,7 @@
 
 #include "backend/cpu/kernels/narrow_depthwise.h"
 #include "backend/cpu/product.h"
-#include "backend/flops.h"
+#include "backend/cpu/strips.h"
 
 namespace assay::backend::cpu {
 namespace {
@@ -14,16 +14,7 @@ namespace {
 using graph::Conv2d;
 using graph::Node;
 
-constexpr int kKernel = 3;
 constexpr std::int64_t kPackedRows = 64;  ///< of the input, at a time
-
-/// Where a worker's share reads and writes.
-struct Images {
-  Place x, y, residual;
-  const float* in = nullptr;
-  float* out = nullptr;
-  const float* residual_in = nullptr;
-};
 
 /// Bytes of a worker's scratch memory, part after part.
 struct Layout {
@@ -35,35 +26,26 @@ struct Layout {
   }
 };
 
-/// Rows of a line-by-line place, as narrow sources and targets name them.
-std::int64_t line_of(const Place& place, std::int64_t width) {
-  return place.single_line() ? width * place.row_stride : place.line_stride;
-}
-
 struct Bottleneck {
   std::shared_ptr<const NarrowMatrix> expand, project;
   NarrowMatrix between;  ///< how the widened rows are packed: bf16, as for a product of their width
   const float* filter = nullptr;
   const float* filter_bias = nullptr;
   graph::Activation expand_activation, filter_activation, project_activation;
-  int stride = 1;
+  Strips strips;
   std::int64_t in_height = 0, in_width = 0, out_height = 0, out_width = 0, wide = 0;
-  std::int64_t strip = 1;  ///< output rows at a time
 
   [[nodiscard]] std::int64_t line_bytes() const { return in_width * between.row_bytes(); }
-  [[nodiscard]] std::int64_t wide_rows(std::int64_t rows) const {
-    return (rows - 1) * stride + kKernel;
-  }
   [[nodiscard]] Layout layout(std::int64_t rows) const {
     const auto bytes = [](std::int64_t count, std::int64_t row_bytes) {
       return packed_floats(count, row_bytes) * static_cast<std::int64_t>(sizeof(float));
     };
-    return {wide_rows(rows) * line_bytes(), bytes(rows * out_width, project->row_bytes()),
+    return {strips.wide_rows(rows) * line_bytes(), bytes(rows * out_width, project->row_bytes()),
             bytes(kPackedRows, expand->row_bytes())};
   }
 
   /// Rows [begin, end) of the widened image into `to`; rows outside the image are zero.
-  void widen(const Images& images, Range rows, std::byte* to, std::byte* packed) const {
+  void widen(const BlockImages& images, Range rows, std::byte* to, std::byte* packed) const {
     const std::int64_t first = std::clamp<std::int64_t>(rows.begin, 0, in_height);
     const std::int64_t last = std::clamp<std::int64_t>(rows.end, first, in_height);
     const auto zero = [this](std::byte* line, std::int64_t count) {
@@ -76,7 +58,7 @@ struct Bottleneck {
     NarrowSource source;
     source.a = images.in;
     source.rows = in_width;
-    source.a_line = line_of(images.x, in_width);
+    source.a_line = images.x.line_of(in_width);
     source.a_row = images.x.row_stride;
     source.segment_offsets = {&segment, 1};
     source.segment_length = images.x.width;
@@ -105,20 +87,20 @@ struct Bottleneck {
     args.out_width = out_width;
     args.rows = rows;
     args.channels = wide;
-    args.stride = stride;
+    args.stride = strips.stride;
     args.activation = filter_activation;
     narrow_depthwise(args);
   }
 
-  void narrow(const std::byte* from, Range rows, const Images& images) const {
+  void narrow(const std::byte* from, Range rows, const BlockImages& images) const {
     NarrowTarget target;
     target.f32 = images.out;
     target.rows = out_width;
-    target.line = line_of(images.y, out_width);
+    target.line = images.y.line_of(out_width);
     target.row = images.y.row_stride;
     if (images.residual_in != nullptr) {
       target.residual = images.residual_in;
-      target.residual_line = line_of(images.residual, out_width);
+      target.residual_line = images.residual.line_of(out_width);
       target.residual_row = images.residual.row_stride;
     }
     target.activation = project_activation;
@@ -126,29 +108,24 @@ struct Bottleneck {
                   panel_count(*project), target);
   }
 
-  /// Output rows of `rows`, a strip at a time. The widened rows that two strips share are moved,
-  /// not computed again.
-  void run(const Images& images, Range rows, float* memory) const {
-    const Layout parts = layout(strip);
+  void run(const BlockImages& images, const Range& rows, float* memory) const {
+    const Layout parts = layout(strips.height);
     auto* const widened = reinterpret_cast<std::byte*>(memory);
     std::byte* const filtered = widened + parts.widened;
     std::byte* const packed = filtered + parts.filtered;
-    Range held{0, 0};  // the widened rows that are there
-    for (std::int64_t row = rows.begin; row < rows.end; row += strip) {
-      const std::int64_t count = std::min(strip, rows.end - row);
-      const std::int64_t begin = row * stride - 1;
-      const Range needed{begin, begin + wide_rows(count)};
-      std::int64_t kept = 0;
-      if (held.size() > 0 && held.end > begin) {
-        kept = held.end - begin;
-        std::memmove(widened, widened + (begin - held.begin) * line_bytes(),
-                     static_cast<std::size_t>(kept * line_bytes()));
-      }
-      widen(images, {begin + kept, needed.end}, widened + kept * line_bytes(), packed);
-      held = needed;
-      filter_rows(widened, count, filtered);
-      narrow(filtered, {row, row + count}, images);
-    }
+    strips.run(
+        rows,
+        [&](std::int64_t from, std::int64_t count) {
+          std::memmove(widened, widened + from * line_bytes(),
+                       static_cast<std::size_t>(count * line_bytes()));
+        },
+        [&](const Range& needed, std::int64_t at) {
+          widen(images, needed, widened + at * line_bytes(), packed);
+        },
+        [&](const Range& strip) {
+          filter_rows(widened, strip.size(), filtered);
+          narrow(filtered, strip, images);
+        });
   }
 };
 
@@ -164,14 +141,14 @@ std::shared_ptr<const Bottleneck> make_bottleneck(Lowering& lowering, const Node
   made->between.precision = graph::Precision::bf16;
   made->between.k = made->expand->n;  // padded to the filter's groups
   made->between.k_padded = made->expand->n;
-  const std::vector<float> bias = lowering.optional_weight(filter, kBias, "bias");
+  const std::vector<float> bias = lowering.optional_weight(filter, kBiasInput, "bias");
   made->filter =
       keep(lowering, pack_filter(lowering.weight(filter, kWeight, "weight"), made->wide));
   made->filter_bias = keep(lowering, pack_filter(bias.empty() ? no_bias : bias, made->wide));
   made->expand_activation = std::get<Conv2d>(expand.op).activation;
   made->filter_activation = std::get<Conv2d>(filter.op).activation;
   made->project_activation = std::get<Conv2d>(project.op).activation;
-  made->stride = std::get<Conv2d>(filter.op).stride[0];
+  made->strips.stride = std::get<Conv2d>(filter.op).stride[0];
   made->in_height = in[0];
   made->in_width = in[1];
   made->out_height = out[0];
@@ -180,9 +157,7 @@ std::shared_ptr<const Bottleneck> make_bottleneck(Lowering& lowering, const Node
     return made->layout(rows).widened + made->layout(rows).filtered;
   };
   const std::int64_t in_flight = choose_bytes_in_flight(lowering, project);
-  while (made->strip < made->out_height && bytes(made->strip + 1) <= in_flight) {
-    ++made->strip;
-  }
+  made->strips.grow(made->out_height, [&](std::int64_t rows) { return bytes(rows) <= in_flight; });
   return made;
 }
 
@@ -193,30 +168,11 @@ void lower_narrow_inverted_residual(Lowering& lowering, std::size_t first) {
   const Node& expand = graph.nodes[first];
   const Node& project = graph.nodes[first + 2];
   const auto bottleneck = make_bottleneck(lowering, expand, graph.nodes[first + 1], project);
-  Images images;
-  images.x = lowering.place_of(expand.inputs[0]);
-  // Never over the residual: other workers still read rows of it around theirs.
-  images.y = lowering.place_output(project);
-  std::vector<Place> places{images.x, images.y};
-  if (has_input(project, kResidual)) {
-    images.residual = lowering.place_of(project.inputs[kResidual]);
-    places.push_back(images.residual);
-  }
-  Step& step = lowering.add_step(
-      project, tactic_of(project, "inverted residual"), places,
-      [bottleneck, images](const RunContext& context, const Worker& worker) {
-        Images now = images;
-        now.in = context.read(images.x);
-        now.out = context.write(images.y);
-        if (images.residual.block >= 0) now.residual_in = context.read(images.residual);
-        bottleneck->run(now, share(bottleneck->out_height, worker), context.scratch);
-      });
-  for (std::size_t i = first; i < first + 2; ++i) {
-    step.info.flops += count_flops(graph, graph.nodes[i]);
-    step.info.weight_bytes += constant_bytes(graph, graph.nodes[i]);
-  }
-  step.serial = false;
-  step.scratch = bottleneck->layout(bottleneck->strip).floats();
+  add_block_step(lowering, first, tactic_of(project, "inverted residual"), bottleneck->out_height,
+                 bottleneck->layout(bottleneck->strips.height).floats(),
+                 [bottleneck](const BlockImages& images, const Range& rows, float* memory) {
+                   bottleneck->run(images, rows, memory);
+                 });
 }
 
 }  // namespace assay::backend::cpu

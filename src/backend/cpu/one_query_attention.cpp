@@ -9,6 +9,7 @@
 #include "backend/cpu/lowering.h"
 #include "backend/cpu/product.h"
 #include "backend/flops.h"
+#include "graph/rewrite.h"
 
 namespace assay::backend::cpu {
 namespace {
@@ -20,15 +21,7 @@ using graph::Node;
 bool is_projection(const Node& node) {
   const auto* linear = std::get_if<graph::Linear>(&node.op);
   return linear != nullptr && linear->activation == graph::Activation::none &&
-         !has_input(node, kResidual) && node.precision != graph::Precision::int8;
-}
-
-bool read_once(const Graph& graph, graph::ValueId value) {
-  std::ptrdiff_t reads = 0;
-  for (const Node& node : graph.nodes) reads += std::ranges::count(node.inputs, value);
-  return reads == 1 && std::ranges::none_of(graph.outputs, [value](const graph::Output& output) {
-           return output.value == value;
-         });
+         !has_residual(node) && node.precision != graph::Precision::int8;
 }
 
 /// One head's weights: the query's way to the tokens' channels, and back from them.
@@ -108,7 +101,7 @@ std::vector<HeadWeights> pack_heads(Lowering& lowering, const Node& key, const N
                                     std::int64_t heads, std::int64_t head_dim) {
   const std::vector<float> key_weight = lowering.weight(key, kWeight, "weight");
   const std::vector<float> value_weight = lowering.weight(value, kWeight, "weight");
-  const std::vector<float> value_bias = lowering.optional_weight(value, kBias, "bias");
+  const std::vector<float> value_bias = lowering.optional_weight(value, kBiasInput, "bias");
   const std::int64_t channels = lowering.dims(key.inputs[kWeight])[1];
   const auto rows = static_cast<std::size_t>(head_dim);
   const auto part = rows * static_cast<std::size_t>(channels);
@@ -135,10 +128,11 @@ bool is_one_query_attention(const Graph& graph, std::size_t index) {
   const Node& node = graph.nodes[index + 2];
   if (!std::holds_alternative<graph::Attention>(node.op)) return false;
   const graph::Dims& query = graph.value(node.inputs[0]).dims;
+  const graph::Uses uses(graph);
   return graph::elements(query) == query.back() && is_projection(key) && is_projection(value) &&
          key.inputs[0] == value.inputs[0] && node.inputs[1] == key.output &&
-         node.inputs[2] == value.output && read_once(graph, key.output) &&
-         read_once(graph, value.output);
+         node.inputs[2] == value.output && uses.readers(key.output) == 1 &&
+         uses.readers(value.output) == 1;
 }
 
 void lower_one_query_attention(Lowering& lowering, std::size_t first) {

@@ -26,6 +26,11 @@ struct Place {
     if (single_line()) return row * row_stride;
     return row / line_rows * line_stride + row % line_rows * row_stride;
   }
+  /// From one row of an image's pixels, `image_width` of them, to the next. An image of one line
+  /// may have a margin, too: what counts is whether lines are kept apart.
+  [[nodiscard]] std::int64_t line_of(std::int64_t image_width) const {
+    return line_rows == image_width ? line_stride : image_width * row_stride;
+  }
   /// How many rows from `row` on lie at one stride.
   [[nodiscard]] std::int64_t run_from(std::int64_t row) const {
     return single_line() ? rows - row : line_rows - row % line_rows;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/rewrite.h"
+
 namespace assay::backend::cpu {
 namespace {
 
@@ -70,8 +72,8 @@ void multiply_narrow(const NarrowMatrix& b, const GemmArgs& args, const RowNorm&
 
 }  // namespace
 
-bool has_input(const graph::Node& node, std::size_t input) {
-  return node.inputs.size() > input && node.inputs[input] != graph::kNone;
+bool has_residual(const graph::Node& node) {
+  return graph::input_or_none(node, kResidualInput) != graph::kNone;
 }
 
 std::vector<std::int64_t> channel_range(std::int64_t first, std::int64_t count) {
@@ -88,7 +90,7 @@ Weights pack_weights(Lowering& lowering, const graph::Node& node,
   for (std::size_t i = 2; i < value.dims.size(); ++i) taps *= value.dims[i];
   const auto count = static_cast<std::int64_t>(channels.size());
   const std::vector<float> bias =
-      part(lowering.optional_weight(node, kBias, "bias"), channels, 0.0F);
+      part(lowering.optional_weight(node, kBiasInput, "bias"), channels, 0.0F);
   Weights weights;
   if (node.precision == graph::Precision::int8) {
     const std::span<const std::byte> bytes = value.constant->bytes;
@@ -96,8 +98,8 @@ Weights pack_weights(Lowering& lowering, const graph::Node& node,
                                               bytes.size());
     weights.narrow = std::make_shared<const NarrowMatrix>(
         pack_int8(channels_last(stored, in, taps, channels),
-                  part(lowering.weight(node, kWeightScale, "weight scale"), channels, 1.0F), bias,
-                  count, in * taps, node.input_quantization, lowering.constants()));
+                  part(lowering.weight(node, kWeightScaleInput, "weight scale"), channels, 1.0F),
+                  bias, count, in * taps, node.input_quantization, lowering.constants()));
     return weights;
   }
   const std::vector<float> numbers = lowering.weight(node, kWeight, "weight");
@@ -172,28 +174,23 @@ const float* keep(Lowering& lowering, std::span<const float> numbers) {
   return kept;
 }
 
-void Product::run(const RunContext& context, const Worker& worker) const {
-  if (weights.narrow != nullptr) {
-    run_narrow(context, worker);
-    return;
-  }
+GemmArgs Product::resolved(const RunContext& context) const {
   GemmArgs now = args;
   now.segment_offsets = *segments;
   now.a = context.read(a);
   now.c = context.write(c);
   if (residual.block >= 0) now.residual = context.read(residual);
-  gemm(*weights.wide, now, gemm_share(*weights.wide, now, worker.index, worker.count));
+  return now;
 }
 
-void Product::run_narrow(const RunContext& context, const Worker& worker) const {
+void Product::run(const RunContext& context, const Worker& worker) const {
+  const GemmArgs now = resolved(context);
+  if (weights.wide != nullptr) {
+    gemm(*weights.wide, now, gemm_share(*weights.wide, now, worker.index, worker.count));
+    return;
+  }
   const NarrowMatrix& b = *weights.narrow;
-  GemmArgs now = args;
-  now.segment_offsets = *segments;
-  now.a = context.read(a);
-  now.c = context.write(c);
-  if (residual.block >= 0) now.residual = context.read(residual);
-  const GemmShare mine = narrow_share(b, args.lines * args.rows, worker);
-  multiply_narrow(b, now, norm, mine, context.scratch);
+  multiply_narrow(b, now, norm, narrow_share(b, now.lines * now.rows, worker), context.scratch);
 }
 
 std::int64_t Product::scratch() const {

@@ -12,11 +12,12 @@ namespace assay::backend::cpu {
 
 /// The inputs of conv2d and linear.
 inline constexpr std::size_t kWeight = 1;
-inline constexpr std::size_t kBias = 2;
-inline constexpr std::size_t kResidual = 3;
-inline constexpr std::size_t kWeightScale = 4;
+using graph::kBiasInput;
+using graph::kResidualInput;
+using graph::kWeightScaleInput;
 
-bool has_input(const graph::Node& node, std::size_t input);
+/// Whether the node, a conv2d or linear, adds a residual.
+bool has_residual(const graph::Node& node);
 
 /// A weight [O, ...] packed for one of the kernels; exactly one of the two is there.
 struct Weights {
@@ -43,13 +44,12 @@ struct Product {
   Place residual;  ///< block −1: none
   RowNorm norm;    ///< of rows of A, at narrow precisions
 
+  /// `args` with its pointers, as they are in this call.
+  [[nodiscard]] GemmArgs resolved(const RunContext& context) const;
   /// Computes the worker's share.
   void run(const RunContext& context, const Worker& worker) const;
   /// Floats of scratch that each worker needs.
   [[nodiscard]] std::int64_t scratch() const;
-
- private:
-  void run_narrow(const RunContext& context, const Worker& worker) const;
 };
 
 /// The parts of a narrow product's arguments that come from a GEMM's: where A is, and where C goes.
