@@ -78,6 +78,9 @@ std::vector<std::string_view> built_backends() {
 std::unique_ptr<Plan> lower(std::shared_ptr<const graph::Graph> graph, const Target& target,
                             const LowerOptions& options) {
   check(options);
+  if (target.backend == "reference" && !options.tactics.empty()) {
+    fail(ErrorKind::unsupported, "the reference backend has no tactics to choose from");
+  }
   graph::verify(*graph);
   for (const Entry& entry : kBackends) {
     if (entry.name == target.backend) return entry.lower(std::move(graph), options);

@@ -5,6 +5,9 @@
 
 namespace assay {
 
+/// The most threads that a call may be asked to use.
+inline constexpr int kMaxThreads = 1024;
+
 /// Threads that share one loop at a time. The calling thread takes part as worker 0. A call
 /// allocates nothing. Used by one calling thread at a time; run() from two threads is an error of
 /// the caller's. Workers spin briefly between loops and then sleep.

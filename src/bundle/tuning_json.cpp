@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/thread_pool.h"
 #include "bundle/fields.h"
 
 namespace assay::bundle {
 namespace {
 
-constexpr int kMaxThreads = 1024;
 constexpr std::size_t kMaxTunings = 1024;
 
 }  // namespace

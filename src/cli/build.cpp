@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/thread_pool.h"
 #include "bundle/bundle.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/cli.h"
@@ -18,9 +19,6 @@
 
 namespace assay::cli {
 namespace {
-
-constexpr int kMaxThreads = 1024;
-constexpr int kTuneRuns = 30;
 
 struct Options {
   std::string checkpoint;
@@ -92,7 +90,7 @@ ExitCode run_build(const Options& options, Console& console) {
   check_output(options.output, inputs);
   bundle::Bundle bundle = bundle::build(checkpoint, build);
   std::optional<backend::Tuned> tuned;
-  if (options.tune) tuned = tune(bundle, options.threads, kTuneRuns);
+  if (options.tune) tuned = tune(bundle, options.threads, backend::TuneOptions().runs);
   bundle::write(bundle, options.output);
   print(console, options.output, bundle);
   if (tuned && !console.json()) console.line(tuning_text(bundle, *tuned));

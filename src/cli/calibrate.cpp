@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/thread_pool.h"
 #include "bundle/bundle.h"
 #include "cli/cli.h"
 #include "cli/console.h"
@@ -17,8 +18,6 @@
 
 namespace assay::cli {
 namespace {
-
-constexpr int kMaxThreads = 1024;
 
 struct Options {
   std::string bundle;

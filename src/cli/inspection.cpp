@@ -94,12 +94,17 @@ std::vector<std::string> step_precisions(const Inspection& inspection) {
   return precisions;
 }
 
-std::optional<double> share_of_peak(const Inspection& inspection, std::size_t step) {
-  const auto peak = inspection.peaks.find(step_precisions(inspection)[step]);
-  const std::uint64_t flops = inspection.plan->steps()[step].flops;
-  const double seconds = inspection.step_seconds[step];
-  if (peak == inspection.peaks.end() || flops == 0 || seconds <= 0) return std::nullopt;
-  return static_cast<double>(flops) / seconds / 1e9 / peak->second;
+std::vector<std::optional<double>> shares_of_peak(const Inspection& inspection) {
+  const auto steps = inspection.plan->steps();
+  const std::vector<std::string> precisions = step_precisions(inspection);
+  std::vector<std::optional<double>> shares(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto peak = inspection.peaks.find(precisions[i]);
+    const double seconds = inspection.step_seconds[i];
+    if (peak == inspection.peaks.end() || steps[i].flops == 0 || seconds <= 0) continue;
+    shares[i] = static_cast<double>(steps[i].flops) / seconds / 1e9 / peak->second;
+  }
+  return shares;
 }
 
 std::uint64_t total_flops(const backend::Plan& plan) {

@@ -38,9 +38,10 @@ Inspection inspect(const InspectOptions& options);
 /// The precision of each of the plan's steps: that of the node it is named after.
 std::vector<std::string> step_precisions(const Inspection& inspection);
 
-/// What the step reached of its precision's peak, 0 to 1 (above where a tactic does with less
-/// arithmetic than its operators say); nothing where there is no peak or no arithmetic.
-std::optional<double> share_of_peak(const Inspection& inspection, std::size_t step);
+/// What each step reached of its precision's peak, 0 to 1 (above where a tactic does with less
+/// arithmetic than its operators say); nothing where there is no peak or no arithmetic. Of a
+/// profiled plan.
+std::vector<std::optional<double>> shares_of_peak(const Inspection& inspection);
 
 /// The sum over the plan's steps, per image.
 std::uint64_t total_flops(const backend::Plan& plan);

@@ -52,6 +52,8 @@ Json layers_json(const InspectOptions& options, const Inspection& inspection) {
   Json list = Json::array();
   const auto steps = inspection.plan->steps();
   const std::vector<std::string> precisions = step_precisions(inspection);
+  std::vector<std::optional<double>> shares;
+  if (options.profile) shares = shares_of_peak(inspection);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Json step{{"name", steps[i].name},
               {"operation", steps[i].operation},
@@ -62,8 +64,7 @@ Json layers_json(const InspectOptions& options, const Inspection& inspection) {
               {"weight_bytes", steps[i].weight_bytes}};
     if (options.profile) {
       step["median_seconds"] = inspection.step_seconds[i];
-      const std::optional<double> share = share_of_peak(inspection, i);
-      step["share_of_peak"] = share ? Json(*share) : Json();
+      step["share_of_peak"] = shares[i] ? Json(*shares[i]) : Json();
     }
     list.push_back(std::move(step));
   }

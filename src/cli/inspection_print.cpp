@@ -112,14 +112,15 @@ void print_layers(const InspectOptions& options, const Inspection& inspection, C
   const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   const auto steps = inspection.plan->steps();
   const std::vector<std::string> precisions = step_precisions(inspection);
+  std::vector<std::optional<double>> shares;
+  if (options.profile) shares = shares_of_peak(inspection);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     std::vector<std::string> cells = step_cells(steps[i], precisions[i]);
     if (options.profile) {
       const auto flops = static_cast<double>(steps[i].flops);
       cells.push_back(fmt::format("{:.4f}", 1e3 * seconds[i]));
       cells.push_back(seconds[i] > 0 ? fmt::format("{:.1f}", flops / seconds[i] / 1e9) : "-");
-      const std::optional<double> share = share_of_peak(inspection, i);
-      cells.push_back(share ? fmt::format("{:.1f}%", 100 * *share) : "-");
+      cells.push_back(shares[i] ? fmt::format("{:.1f}%", 100 * *shares[i]) : "-");
       cells.push_back(total > 0 ? fmt::format("{:.1f}%", 100 * seconds[i] / total) : "-");
     }
     table.row(std::move(cells));

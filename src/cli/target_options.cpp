@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/thread_pool.h"
 #include "bundle/bundle.h"
 #include "cli/cli.h"
 #include "cli/verb.h"
 
 namespace assay::cli {
 namespace {
-
-constexpr int kMaxThreads = 1024;
 
 /// No option is accepted and ignored.
 void check(const TargetOptions& options) {

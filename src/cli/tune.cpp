@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/progress.h"
+#include "base/thread_pool.h"
 #include "bundle/bundle.h"
 #include "cli/cli.h"
 #include "cli/console.h"
@@ -15,14 +16,13 @@
 namespace assay::cli {
 namespace {
 
-constexpr int kMaxThreads = 1024;
 constexpr int kMaxRuns = 10'000;
 
 struct Options {
   std::string bundle;
   std::string output;
   int threads = 0;
-  int runs = 30;
+  int runs = backend::TuneOptions().runs;
 };
 
 Json to_json(const Options& options, const bundle::Bundle& bundle, const backend::Tuned& tuned) {

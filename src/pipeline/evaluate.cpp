@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/thread_pool.h"
 #include "pipeline/classifier.h"
+#include "pipeline/image_errors.h"
 #include "pipeline/preprocess.h"
 #include "pipeline/reference_logits.h"
 #include "pipeline/score.h"
@@ -14,14 +15,7 @@
 namespace assay::pipeline {
 namespace {
 
-/// What is wrong with one image, as opposed to with this program or this machine.
-bool is_the_images_fault(ErrorKind kind) {
-  return kind == ErrorKind::bad_input || kind == ErrorKind::unsupported ||
-         kind == ErrorKind::not_found || kind == ErrorKind::corrupt;
-}
-
 int threads_of(const EvalOptions& options) {
-  constexpr int kMaxThreads = 1024;
   if (options.threads < 0 || options.threads > kMaxThreads)
     fail(ErrorKind::bad_input, "threads {}: expected 0 (all cores) ... {}", options.threads,
          kMaxThreads);

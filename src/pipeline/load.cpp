@@ -10,8 +10,6 @@
 namespace assay {
 namespace {
 
-constexpr int kMaxThreads = 1024;
-
 void check(const LoadOptions& options) {
   if (options.threads < 0 || options.threads > kMaxThreads)
     fail(ErrorKind::bad_input, "threads {}: expected 0 (all cores) ... {}", options.threads,

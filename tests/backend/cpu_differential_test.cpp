@@ -12,6 +12,7 @@
 #include "backend/cpu/isa.h"
 #include "backend/cpu/one_query_attention.h"
 #include "backend/cpu_random_graph.h"
+#include "backend/cpu_trace.h"
 
 namespace assay::backend::cpu {
 namespace {
@@ -19,23 +20,6 @@ namespace {
 using graph::Activation;
 using graph::Conv2d;
 using graph::ValueId;
-
-using Trace = std::map<std::string, std::vector<float>>;
-
-Trace trace_of(const std::shared_ptr<const graph::Graph>& graph, const std::string& target,
-               int level, int batch, int threads, std::span<const float> input) {
-  LowerOptions options;
-  options.optimization_level = level;
-  options.max_batch = batch;
-  options.threads = threads;
-  const auto plan = lower(graph, parse_target(target), options);
-  Trace trace;
-  plan->make_session()->trace({{}, input}, batch,
-                              [&](const graph::Value& value, int, std::span<const float> numbers) {
-                                trace[value.name].assign(numbers.begin(), numbers.end());
-                              });
-  return trace;
-}
 
 /// Each value is a few sums of at most a few hundred products of numbers around 1 behind a few more
 /// such: an fp32 sum of K terms errs by about sqrt(K) epsilon of its size, and no operator here
@@ -45,8 +29,7 @@ void expect_close(const Trace& want, const Trace& got) {
   for (const auto& [name, numbers] : got) {
     const auto& expected = want.at(name);
     ASSERT_EQ(numbers.size(), expected.size()) << name;
-    float largest = 1e-3F;
-    for (const float x : expected) largest = std::max(largest, std::abs(x));
+    const float largest = largest_of(expected, 1e-3F);
     const float tolerance = 200 * std::numeric_limits<float>::epsilon() * largest;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       ASSERT_NEAR(numbers[i], expected[i], tolerance) << name << " at " << i;
@@ -72,12 +55,7 @@ void compare(graph::Graph made) {
         const Trace alone = trace_of(graph, "cpu", level, batch, 1, input);
         expect_close(want, alone);
         const Trace together = trace_of(graph, "cpu", level, batch, 3, input);
-        for (const auto& [name, numbers] : alone) {
-          ASSERT_EQ(
-              std::memcmp(numbers.data(), together.at(name).data(), numbers.size() * sizeof(float)),
-              0)
-              << name << " depends on the number of threads";
-        }
+        expect_same_bits(alone, together);
       }
     }
   }

@@ -15,6 +15,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu_narrow_graph.h"
+#include "backend/cpu_trace.h"
 
 namespace assay::backend::cpu {
 namespace {
@@ -23,22 +24,6 @@ using graph::Activation;
 using graph::Conv2d;
 using graph::Precision;
 using graph::ValueId;
-
-using Trace = std::map<std::string, std::vector<float>>;
-
-Trace trace_of(const std::shared_ptr<const graph::Graph>& graph, const std::string& target,
-               int level, int threads, std::span<const float> input) {
-  LowerOptions options;
-  options.optimization_level = level;
-  options.threads = threads;
-  const auto plan = lower(graph, parse_target(target), options);
-  Trace trace;
-  plan->make_session()->trace({{}, input}, 1,
-                              [&](const graph::Value& value, int, std::span<const float> numbers) {
-                                trace[value.name].assign(numbers.begin(), numbers.end());
-                              });
-  return trace;
-}
 
 /// A number that rounds one way in double and the other in fp32 is a step of its operand off: 2^-8
 /// of it at bf16, a scale at int8. A few such, and the activations' 2e-4, are well below a
@@ -49,8 +34,7 @@ void expect_close(const Trace& want, const Trace& got, Precision precision) {
   for (const auto& [name, numbers] : got) {
     const auto& expected = want.at(name);
     ASSERT_EQ(numbers.size(), expected.size()) << name;
-    float largest = 1e-3F;
-    for (const float x : expected) largest = std::max(largest, std::abs(x));
+    const float largest = largest_of(expected, 1e-3F);
     double total = 0;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       ASSERT_NEAR(numbers[i], expected[i], 0.05F * largest) << name << " at " << i;
@@ -71,21 +55,16 @@ void compare(const graph::Graph& made) {
     std::mt19937 generator(7);
     std::uniform_real_distribution<float> uniform(-1, 1);
     for (float& x : input) x = uniform(generator);
-    const Trace want = trace_of(graph, "reference", 0, 1, input);
+    const Trace want = trace_of(graph, "reference", 0, 1, 1, input);
     for (const Isa isa : supported_isas()) {
       use_isa(isa);
       for (const int level : {0, 1}) {
         SCOPED_TRACE(testing::Message()
                      << graph::name(precision) << ", " << name(isa) << ", level " << level);
-        const Trace alone = trace_of(graph, "cpu", level, 1, input);
+        const Trace alone = trace_of(graph, "cpu", level, 1, 1, input);
         expect_close(want, alone, precision);
-        const Trace together = trace_of(graph, "cpu", level, 3, input);
-        for (const auto& [name, numbers] : alone) {
-          ASSERT_EQ(
-              std::memcmp(numbers.data(), together.at(name).data(), numbers.size() * sizeof(float)),
-              0)
-              << name << " depends on the number of threads";
-        }
+        const Trace together = trace_of(graph, "cpu", level, 1, 3, input);
+        expect_same_bits(alone, together);
       }
     }
   }

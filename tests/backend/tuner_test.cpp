@@ -98,6 +98,18 @@ TEST(Tuner, TacticsThatFitNoStepAreRefused) {
   expect_refusal(options, ErrorKind::bad_input, "level 3");
 }
 
+TEST(Tuner, ABackendWithoutTacticsTakesNone) {
+  LowerOptions options;
+  options.optimization_level = 3;
+  options.tactics = {{"any", "gemm"}};
+  try {
+    lower(inverted_residuals(), parse_target("reference"), options);
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  }
+}
+
 TEST(Tuner, UnknownLevelsAreRefused) {
   for (const int level : {2, 4, 5}) {
     LowerOptions options;
