@@ -79,22 +79,23 @@ void Lowering::lower_input() {
                           : new_place(input);
   set_place(input, place);
   const graph::Node node{graph_.value(input).name, graph::Reshape{}, {}, input};
-  Step& step = add_step(
-      node, "normalize", {place},
-      [place, normalization = options_.normalization](const RunContext& context, Worker worker) {
-        const Range rows = share(place.rows, worker);
-        for (std::int64_t row = rows.begin; row < rows.end;) {
-          const std::int64_t run = std::min(place.run_from(row), rows.end - row);
-          const std::int64_t first = row * place.width;
-          float* const to = context.write(place) + place.offset_of(row);
-          if (context.rgb != nullptr) {
-            normalize_rgb(context.rgb + first, to, run, normalization.mean, normalization.std);
-          } else {
-            std::copy_n(context.tensor + first, run * place.width, to);
-          }
-          row += run;
-        }
-      });
+  Step& step =
+      add_step(node, "normalize", {place},
+               [place, table = rgb_table(options_.normalization.mean, options_.normalization.std)](
+                   const RunContext& context, Worker worker) {
+                 const Range rows = share(place.rows, worker);
+                 for (std::int64_t row = rows.begin; row < rows.end;) {
+                   const std::int64_t run = std::min(place.run_from(row), rows.end - row);
+                   const std::int64_t first = row * place.width;
+                   float* const to = context.write(place) + place.offset_of(row);
+                   if (context.rgb != nullptr) {
+                     normalize_rgb(context.rgb + first, to, run, table);
+                   } else {
+                     std::copy_n(context.tensor + first, run * place.width, to);
+                   }
+                   row += run;
+                 }
+               });
   step.info.operation = "input";
 }
 
