@@ -165,6 +165,7 @@ struct Node {
 bool can_have(const Operator& op, Precision precision);
 
 /// Where a Conv2d's or Linear's optional inputs stand.
+inline constexpr std::size_t kWeightInput = 1;
 inline constexpr std::size_t kBiasInput = 2;
 inline constexpr std::size_t kResidualInput = 3;
 inline constexpr std::size_t kWeightScaleInput = 4;

@@ -9,7 +9,6 @@
 namespace assay::graph {
 namespace {
 
-constexpr std::size_t kWeightInput = 1;
 
 bool is_i8(const Value& value) { return value.constant && value.constant->dtype == DType::i8; }
 

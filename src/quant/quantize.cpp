@@ -17,9 +17,9 @@
 namespace assay::quant {
 namespace {
 
+using graph::kWeightInput;
 using graph::Precision;
 
-constexpr std::size_t kWeightInput = 1;
 /// Below it a scale's inverse would not be a number; so small a range is as good as 0.
 constexpr float kSmallestScale = std::numeric_limits<float>::min();
 

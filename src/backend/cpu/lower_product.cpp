@@ -158,7 +158,7 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Conv2d
 }
 
 Product linear_product(Lowering& lowering, const graph::Node& node, const Place& a) {
-  const graph::Dims& dims = lowering.dims(node.inputs[kWeight]);
+  const graph::Dims& dims = lowering.dims(node.inputs[kWeightInput]);
   Product product;
   product.a = a;
   product.c = place_product(lowering, node);

@@ -15,7 +15,7 @@ constexpr std::string_view kLargeTiles = "winograd 4x4";
 bool can_transform(const graph::Graph& graph, const graph::Node& node, const graph::Conv2d& op) {
   // With fewer channels the transforms cost what the products save.
   constexpr std::int64_t kFewestChannels = 32;
-  const graph::Dims& weight = graph.value(node.inputs[kWeight]).dims;
+  const graph::Dims& weight = graph.value(node.inputs[kWeightInput]).dims;
   return op.groups == 1 && weight[2] == 3 && weight[3] == 3 && op.stride == std::array{1, 1} &&
          op.padding == std::array{1, 1} && op.dilation == std::array{1, 1} &&
          node.precision == graph::Precision::fp32 && weight[0] >= kFewestChannels &&
@@ -43,9 +43,10 @@ bool lower_winograd(Lowering& lowering, const graph::Node& node, const graph::Co
   if (tactic == kDirect) return false;
   const int outputs = tactic == kLargeTiles ? 4 : 2;
   const graph::Dims& out = lowering.dims(node.output);
-  const graph::Dims& dims = lowering.dims(node.inputs[kWeight]);
-  const auto weights = std::make_shared<const WinogradWeights>(pack_winograd(
-      lowering.weight(node, kWeight, "weight"), dims[0], dims[1], outputs, lowering.constants()));
+  const graph::Dims& dims = lowering.dims(node.inputs[kWeightInput]);
+  const auto weights = std::make_shared<const WinogradWeights>(
+      pack_winograd(lowering.weight(node, kWeightInput, "weight"), dims[0], dims[1], outputs,
+                    lowering.constants()));
   std::vector<float> bias = lowering.optional_weight(node, kBiasInput, "bias");
   bias.resize(static_cast<std::size_t>(dims[0]));
 

@@ -78,7 +78,8 @@ struct Mlp {
 void lower_mlp(Lowering& lowering, const Node* norm, const Node& fc1, const Node& fc2) {
   auto mlp = std::make_shared<Mlp>();
   const Place x = lowering.place_of(norm != nullptr ? norm->inputs[0] : fc1.inputs[0]);
-  mlp->first = pack_weights(lowering, fc1, channel_range(0, lowering.dims(fc1.inputs[kWeight])[0]));
+  mlp->first =
+      pack_weights(lowering, fc1, channel_range(0, lowering.dims(fc1.inputs[kWeightInput])[0]));
   mlp->hidden_activation = std::get<graph::Linear>(fc1.op).activation;
   mlp->second = linear_product(lowering, fc2, x);
   mlp->second.args.segment_length = x.width;

@@ -143,7 +143,7 @@ std::shared_ptr<const Bottleneck> make_bottleneck(Lowering& lowering, const Node
   made->between.k_padded = made->expand->n;
   const std::vector<float> bias = lowering.optional_weight(filter, kBiasInput, "bias");
   made->filter =
-      keep(lowering, pack_filter(lowering.weight(filter, kWeight, "weight"), made->wide));
+      keep(lowering, pack_filter(lowering.weight(filter, kWeightInput, "weight"), made->wide));
   made->filter_bias = keep(lowering, pack_filter(bias.empty() ? no_bias : bias, made->wide));
   made->expand_activation = std::get<Conv2d>(expand.op).activation;
   made->filter_activation = std::get<Conv2d>(filter.op).activation;

@@ -99,10 +99,10 @@ std::vector<float> transposed(std::span<const float> matrix, std::int64_t rows,
 
 std::vector<HeadWeights> pack_heads(Lowering& lowering, const Node& key, const Node& value,
                                     std::int64_t heads, std::int64_t head_dim) {
-  const std::vector<float> key_weight = lowering.weight(key, kWeight, "weight");
-  const std::vector<float> value_weight = lowering.weight(value, kWeight, "weight");
+  const std::vector<float> key_weight = lowering.weight(key, kWeightInput, "weight");
+  const std::vector<float> value_weight = lowering.weight(value, kWeightInput, "weight");
   const std::vector<float> value_bias = lowering.optional_weight(value, kBiasInput, "bias");
-  const std::int64_t channels = lowering.dims(key.inputs[kWeight])[1];
+  const std::int64_t channels = lowering.dims(key.inputs[kWeightInput])[1];
   const auto rows = static_cast<std::size_t>(head_dim);
   const auto part = rows * static_cast<std::size_t>(channels);
   std::vector<HeadWeights> packed;

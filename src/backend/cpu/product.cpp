@@ -84,7 +84,7 @@ std::vector<std::int64_t> channel_range(std::int64_t first, std::int64_t count) 
 
 Weights pack_weights(Lowering& lowering, const graph::Node& node,
                      std::span<const std::int64_t> channels) {
-  const graph::Value& value = lowering.graph().value(node.inputs[kWeight]);
+  const graph::Value& value = lowering.graph().value(node.inputs[kWeightInput]);
   const std::int64_t in = value.dims[1];
   std::int64_t taps = 1;
   for (std::size_t i = 2; i < value.dims.size(); ++i) taps *= value.dims[i];
@@ -102,7 +102,7 @@ Weights pack_weights(Lowering& lowering, const graph::Node& node,
                   bias, count, in * taps, node.input_quantization, lowering.constants()));
     return weights;
   }
-  const std::vector<float> numbers = lowering.weight(node, kWeight, "weight");
+  const std::vector<float> numbers = lowering.weight(node, kWeightInput, "weight");
   const std::vector<float> ordered = channels_last(std::span(numbers), in, taps, channels);
   if (node.precision == graph::Precision::bf16) {
     weights.narrow = std::make_shared<const NarrowMatrix>(

@@ -10,10 +10,9 @@
 
 namespace assay::backend::cpu {
 
-/// The inputs of conv2d and linear.
-inline constexpr std::size_t kWeight = 1;
 using graph::kBiasInput;
 using graph::kResidualInput;
+using graph::kWeightInput;
 using graph::kWeightScaleInput;
 
 /// Whether the node, a conv2d or linear, adds a residual.
