@@ -9,7 +9,6 @@
 namespace assay::graph {
 namespace {
 
-
 bool is_i8(const Value& value) { return value.constant && value.constant->dtype == DType::i8; }
 
 /// Kernels multiply by the inverse, so that must be a number too.
