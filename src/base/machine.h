@@ -3,9 +3,9 @@
 
 namespace assay {
 
-/// The processor's own name ("model name" of /proc/cpuinfo, or its "Model" and number where the
-/// name is hidden); "unknown" where the system says neither. What is tuned on one processor is kept
-/// under it. Thread-safe.
+/// The processor's own name with its family and model ("model name", "cpu family" and "model" of
+/// /proc/cpuinfo; the name alone where the others are missing); "unknown" where there is no name.
+/// What is tuned on one processor is kept under it. Thread-safe.
 std::string cpu_model();
 
 }  // namespace assay
