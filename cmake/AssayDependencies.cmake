@@ -8,6 +8,8 @@ find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(CLI11 REQUIRED)
+# Its header alone is used; nothing links its library.
+pkg_check_modules(toml REQUIRED tomlplusplus)
 pkg_check_modules(webp REQUIRED IMPORTED_TARGET libwebp libwebpdemux)
 pkg_check_modules(archive REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
