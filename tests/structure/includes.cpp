@@ -31,6 +31,7 @@ const std::map<std::string, std::set<std::string>>& public_headers() {
        {"pipeline/calibrate.h", "pipeline/classifier.h", "pipeline/dataset.h",
         "pipeline/evaluate.h", "pipeline/measure.h", "pipeline/pipeline.h",
         "pipeline/preprocess.h"}},
+      {"study", {"study/study.h"}},
   };
   return headers;
 }

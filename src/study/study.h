@@ -1,0 +1,6 @@
+#pragma once
+/// The room for the verdict: a study builds one checkpoint several ways, measures speed, size and
+/// quality on one machine and one set of images, and says which of the builds should ship. What was
+/// measured is one value (schema.h), kept as study.json; everything that people read is rendered
+/// from it and from nothing else (readme.h, report.h, compare.h).
+#include "study/schema.h"
