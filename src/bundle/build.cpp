@@ -12,7 +12,7 @@ namespace assay::bundle {
 namespace {
 
 graph::Precision precision_of(const BuildOptions& options) {
-  const auto precision = quant::precision_from_name(options.precision);
+  const auto precision = graph::precision_from_name(options.precision);
   if (!precision)
     fail(ErrorKind::unsupported,
          "precision \"{}\": this build of Assay makes fp32, bf16 and int8 bundles",

@@ -55,7 +55,7 @@ std::map<std::string, double> measure_peaks(const InspectOptions& options,
   for (const std::string& precision : step_precisions(inspection)) {
     if (peaks.contains(precision)) continue;
     peaks[precision] =
-        threads * backend::measure_peak(target, *quant::precision_from_name(precision));
+        threads * backend::measure_peak(target, *graph::precision_from_name(precision));
   }
   return peaks;
 }

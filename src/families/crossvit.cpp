@@ -15,6 +15,7 @@ namespace {
 
 using graph::Activation;
 using graph::Builder;
+using graph::Role;
 using graph::Scope;
 using graph::ValueId;
 
@@ -71,7 +72,7 @@ struct Network {
     if (height != size[0] || across != size[1]) {
       image = root.resize(image, graph::ResizeMode::bicubic, height, across);
     }
-    const Scope proj = root / "patch_embed" / branch / "proj";
+    const Scope proj = (root / "patch_embed" / branch / "proj").as(Role::patch_embedding);
     ValueId x = proj.conv2d(image, {.out_channels = static_cast<int>(width),
                                     .kernel = kPatch[branch],
                                     .stride = kPatch[branch],
@@ -86,7 +87,9 @@ struct Network {
   /// Norm, GELU, Linear: brings a class token to the other branch's width, and back.
   [[nodiscard]] ValueId project(const Scope& scope, ValueId token, std::int64_t width) const {
     token = (scope / 0).layer_norm(token, kEpsilon);
-    return (scope / 2).linear((scope / 1).activate(token, Activation::gelu), width);
+    return (scope / 2)
+        .as(Role::class_projection)
+        .linear((scope / 1).activate(token, Activation::gelu), width);
   }
 
   /// A projected class token attends to the other branch's patches and to itself: [1, C].
@@ -94,12 +97,14 @@ struct Network {
     const Scope attn = scope / "attn";
     const std::int64_t width = builder.dims(token)[1];
     const ValueId seen = (scope / "norm1").layer_norm(scope.concat({token, others}, 0), kEpsilon);
-    const ValueId q = (attn / "wq").linear(class_token(attn, seen), width, qkv_bias);
-    const ValueId k = (attn / "wk").linear(seen, width, qkv_bias);
-    const ValueId v = (attn / "wv").linear(seen, width, qkv_bias);
+    const ValueId q =
+        (attn / "wq").as(Role::query).linear(class_token(attn, seen), width, qkv_bias);
+    const ValueId k = (attn / "wk").as(Role::key).linear(seen, width, qkv_bias);
+    const ValueId v = (attn / "wv").as(Role::value).linear(seen, width, qkv_bias);
     const ValueId mixed =
-        attn.attention(q, k, v, variant.heads, attention_scale(width, variant.heads));
-    return scope.add(token, (attn / "proj").linear(mixed, width));
+        attn.as(Role::attention)
+            .attention(q, k, v, variant.heads, attention_scale(width, variant.heads));
+    return scope.add(token, (attn / "proj").as(Role::attention_projection).linear(mixed, width));
   }
 
   /// One multi-scale encoder: each branch's own blocks, then the exchange of class tokens.
@@ -135,7 +140,8 @@ struct Network {
       const Scope norm = root / "norm" / branch;
       const ValueId token = norm.layer_norm(class_token(norm, x[branch]), kEpsilon);
       features.push_back(norm.reshape(token, {variant.width[branch]}));
-      logits.push_back((root / "head" / branch).linear(features.back(), classes));
+      logits.push_back(
+          (root / "head" / branch).as(Role::classifier).linear(features.back(), classes));
     }
     const Scope head = root / "head";
     builder.output("features", head.concat(features, 0));

@@ -17,6 +17,7 @@ namespace {
 
 using graph::Activation;
 using graph::Builder;
+using graph::Role;
 using graph::Scope;
 using graph::ValueId;
 using ConvOptions = Scope::ConvOptions;
@@ -55,8 +56,9 @@ struct Network {
 
   /// Convolution and BatchNorm, then SiLU unless the block is linear.
   [[nodiscard]] ValueId conv(const Scope& scope, ValueId x, const ConvOptions& options,
+                             Role role = Role::convolution,
                              Activation activation = Activation::silu) const {
-    x = (scope / "bn").batch_norm((scope / "conv").conv2d(x, options), kEpsilon);
+    x = (scope / "bn").batch_norm((scope / "conv").as(role).conv2d(x, options), kEpsilon);
     return activation == Activation::none ? x : scope.activate(x, activation);
   }
 
@@ -64,10 +66,11 @@ struct Network {
   [[nodiscard]] ValueId inverted_residual(const Scope& scope, ValueId x, int width,
                                           int stride) const {
     const int wide = channels(x) * variant.expansion;
-    ValueId y = conv(scope / "conv1_1x1", x, {.out_channels = wide});
+    ValueId y = conv(scope / "conv1_1x1", x, {.out_channels = wide}, Role::expand);
     y = conv(scope / "conv2_kxk", y,
-             {.out_channels = wide, .kernel = 3, .stride = stride, .groups = wide});
-    y = conv(scope / "conv3_1x1", y, {.out_channels = width}, Activation::none);
+             {.out_channels = wide, .kernel = 3, .stride = stride, .groups = wide},
+             Role::depthwise);
+    y = conv(scope / "conv3_1x1", y, {.out_channels = width}, Role::project, Activation::none);
     return stride == 1 && channels(x) == width ? scope.add(y, x) : y;
   }
 
@@ -95,7 +98,9 @@ struct Network {
                                         int depth) const {
     const int width = channels(x);
     ValueId y = conv(scope / "conv_kxk", x, {.out_channels = width, .kernel = 3});
-    y = (scope / "conv_1x1").conv2d(y, {.out_channels = static_cast<int>(dim)});
+    y = (scope / "conv_1x1")
+            .as(Role::convolution)
+            .conv2d(y, {.out_channels = static_cast<int>(dim)});
 
     // A map that the patch does not divide is stretched to one that it does, and back after.
     const graph::Dims size = builder.dims(y);
@@ -152,14 +157,16 @@ graph::Graph build_mobilevit(const Request& request, std::string_view architectu
   const Scope root = builder.root();
 
   ValueId x = builder.input(request.input_height, request.input_width);
-  x = network.conv(root / "stem", x, {.out_channels = kStemWidth, .kernel = 3, .stride = 2});
+  x = network.conv(root / "stem", x, {.out_channels = kStemWidth, .kernel = 3, .stride = 2},
+                   Role::stem);
   for (int i = 0; i < kStages; ++i) x = network.stage(x, i);
   x = network.conv(root / "final_conv", x, {.out_channels = network.variant.features});
 
   const Scope head = root / "head";
   const ValueId features = head.mean(x, {0, 1});
   builder.output("features", features);
-  builder.output("logits", (head / "fc").linear(features, request.config.num_classes));
+  builder.output("logits",
+                 (head / "fc").as(Role::classifier).linear(features, request.config.num_classes));
   return builder.finish();
 }
 

@@ -5,6 +5,7 @@
 namespace assay::families {
 
 using graph::Builder;
+using graph::Role;
 using graph::Scope;
 using graph::ValueId;
 
@@ -19,18 +20,19 @@ ValueId transformer_block(const Builder& builder, const Scope& scope, ValueId x,
 
   const Scope attn = scope / "attn";
   const ValueId normed = (scope / "norm1").layer_norm(x, block.epsilon);
-  const ValueId qkv = (attn / "qkv").linear(normed, 3 * channels, block.qkv_bias);
+  const ValueId qkv = (attn / "qkv").as(Role::qkv).linear(normed, 3 * channels, block.qkv_bias);
   const ValueId q = attn.slice(qkv, axis, 0, channels);
   const ValueId k = attn.slice(qkv, axis, channels, 2 * channels);
   const ValueId v = attn.slice(qkv, axis, 2 * channels, 3 * channels);
   const ValueId mixed =
-      attn.attention(q, k, v, block.heads, attention_scale(channels, block.heads));
-  x = scope.add(x, (attn / "proj").linear(mixed, channels));
+      attn.as(Role::attention)
+          .attention(q, k, v, block.heads, attention_scale(channels, block.heads));
+  x = scope.add(x, (attn / "proj").as(Role::attention_projection).linear(mixed, channels));
 
   const Scope mlp = scope / "mlp";
   ValueId hidden = (scope / "norm2").layer_norm(x, block.epsilon);
-  hidden = mlp.activate((mlp / "fc1").linear(hidden, block.hidden), block.activation);
-  return scope.add(x, (mlp / "fc2").linear(hidden, channels));
+  hidden = mlp.activate((mlp / "fc1").as(Role::fc1).linear(hidden, block.hidden), block.activation);
+  return scope.add(x, (mlp / "fc2").as(Role::fc2).linear(hidden, channels));
 }
 
 }  // namespace assay::families

@@ -43,8 +43,10 @@ struct Builder::State {
     return count == 1 ? name : fmt::format("{}_{}", name, count);
   }
 
-  ValueId add_node(const std::string& wanted, Operator op, std::vector<ValueId> inputs) {
-    Node node{unique(wanted), std::move(op), std::move(inputs), kNone};
+  ValueId add_node(const std::string& wanted, Operator op, std::vector<ValueId> inputs,
+                   Role role = Role::none) {
+    Node node{unique(wanted), std::move(op), std::move(inputs)};
+    node.role = role;
     Dims dims = infer_shape(graph, node);
     node.output = add_value({node.name, std::move(dims), std::nullopt});
     graph.nodes.push_back(std::move(node));
@@ -161,6 +163,12 @@ Scope Scope::operator/(std::string_view child) const {
 
 Scope Scope::operator/(int child) const { return *this / std::to_string(child); }
 
+Scope Scope::as(Role role) const {
+  Scope scope = *this;
+  scope.role_ = role;
+  return scope;
+}
+
 ValueId Scope::parameter(std::string_view tensor, Dims dims) const {
   return builder_->state_->tensor(join(path_, tensor), std::move(dims));
 }
@@ -179,7 +187,7 @@ ValueId Scope::conv2d(ValueId x, const ConvOptions& options) const {
   op.groups = options.groups;
   std::vector<ValueId> inputs{x, parameter("weight", weight)};
   if (options.bias) inputs.push_back(parameter("bias", {options.out_channels}));
-  return state.add_node(path_, op, std::move(inputs));
+  return state.add_node(path_, op, std::move(inputs), role_);
 }
 
 ValueId Scope::linear(ValueId x, std::int64_t out_features, bool bias) const {
@@ -187,7 +195,7 @@ ValueId Scope::linear(ValueId x, std::int64_t out_features, bool bias) const {
   if (dims.empty()) fail(ErrorKind::bad_input, "linear '{}': the input is a scalar", path_);
   std::vector<ValueId> inputs{x, parameter("weight", {out_features, dims.back()})};
   if (bias) inputs.push_back(parameter("bias", {out_features}));
-  return builder_->state_->add_node(path_, Linear{}, std::move(inputs));
+  return builder_->state_->add_node(path_, Linear{}, std::move(inputs), role_);
 }
 
 ValueId Scope::layer_norm(ValueId x, double epsilon) const {
@@ -205,7 +213,8 @@ ValueId Scope::batch_norm(ValueId x, double epsilon) const {
 }
 
 ValueId Scope::attention(ValueId q, ValueId k, ValueId v, int heads, double scale) const {
-  return builder_->state_->add_node(join(path_, "attention"), Attention{heads, scale}, {q, k, v});
+  return builder_->state_->add_node(join(path_, "attention"), Attention{heads, scale}, {q, k, v},
+                                    role_);
 }
 
 ValueId Scope::activate(ValueId x, Activation activation) const {

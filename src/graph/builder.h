@@ -19,6 +19,8 @@ class Scope {
   Scope operator/(std::string_view child) const;
   Scope operator/(int child) const;
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// The same scope; its conv2d, linear and attention say that they are for `role`.
+  [[nodiscard]] Scope as(Role role) const;
 
   struct ConvOptions {
     int out_channels = 0;
@@ -55,6 +57,7 @@ class Scope {
   Scope(Builder& builder, std::string path) : builder_(&builder), path_(std::move(path)) {}
   Builder* builder_;
   std::string path_;
+  Role role_ = Role::none;
 };
 
 /// Builds one graph from one checkpoint's weights, recording which tensors were used.

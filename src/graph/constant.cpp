@@ -19,6 +19,8 @@ bool is_constant_type(DType dtype) {
   }
 }
 
+bool is_code_type(DType dtype) { return dtype == DType::i8 || dtype == DType::f4; }
+
 Constant make_constant(std::vector<float> values) {
   auto owner = std::make_shared<const std::vector<float>>(std::move(values));
   const auto bytes = std::as_bytes(std::span<const float>(*owner));

@@ -44,6 +44,7 @@ struct FieldReader {
   }
   void operator()(const char* name, Activation& field) { word(name, kActivationNames, field); }
   void operator()(const char* name, ResizeMode& field) { word(name, kResizeModeNames, field); }
+  void operator()(const char* name, NumberFormat& field) { word(name, kNumberFormatNames, field); }
 
  private:
   template <std::size_t count, typename Enum>
@@ -86,19 +87,29 @@ ValueId id_from(JsonFields& fields, const char* name, std::size_t values) {
   return static_cast<ValueId>(fields.integer(name, 0, static_cast<std::int64_t>(values) - 1));
 }
 
+constexpr std::size_t kMaxInputScales = 3;
+
 void read_precision(JsonFields& fields, Node& node) {
   if (!fields.has("precision")) return;
-  const std::string text = fields.text("precision");
-  const auto* const found =
-      std::ranges::find_if(kNarrowPrecisions, [&](Precision p) { return name(p) == text; });
-  if (found == kNarrowPrecisions.end()) {
-    fields.refuse("precision", "bf16 or int8, or absent for fp32");
+  const auto precision = precision_from_name(fields.text("precision"));
+  if (!precision || *precision == Precision::fp32) {
+    fields.refuse("precision", "fp16, bf16, int8, fp8 or nvfp4, or absent for fp32");
   }
-  node.precision = *found;
+  node.precision = *precision;
+  if (node.precision == Precision::fp8) {
+    node.input_scales = fields.singles("input_scales", kMaxInputScales);
+  }
   if (node.precision != Precision::int8) return;
   constexpr int kMaxCode = std::numeric_limits<std::uint8_t>::max();
   node.input_quantization = {fields.single("input_scale"), static_cast<std::uint8_t>(fields.integer(
                                                                "input_zero_point", 0, kMaxCode))};
+}
+
+void read_role(JsonFields& fields, Node& node) {
+  if (!fields.has("role")) return;
+  const auto role = role_from_name(fields.text("role"));
+  if (!role || *role == Role::none) fields.refuse("role", "a known role, or absent for none");
+  node.role = *role;
 }
 
 Node node_from_json(const Json& json, std::size_t index, std::size_t values) {
@@ -111,6 +122,7 @@ Node node_from_json(const Json& json, std::size_t index, std::size_t values) {
     node.inputs.push_back(id ? static_cast<ValueId>(*id) : kNone);
   }
   node.output = id_from(fields, "output", values);
+  read_role(fields, node);
   read_precision(fields, node);
   FieldReader reader{fields};
   std::visit([&](auto& op) { visit_fields(reader, op); }, node.op);

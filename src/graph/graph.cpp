@@ -12,22 +12,59 @@ std::int64_t elements(std::span<const std::int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+namespace {
+
+constexpr std::array<std::string_view, kPrecisions.size()> kPrecisionNames{"fp32", "fp16", "bf16",
+                                                                           "int8", "fp8",  "nvfp4"};
+constexpr std::array<std::string_view, 17> kRoleNames{"none",
+                                                      "convolution",
+                                                      "depthwise",
+                                                      "expand",
+                                                      "project",
+                                                      "patch_embedding",
+                                                      "stem",
+                                                      "qkv",
+                                                      "query",
+                                                      "key",
+                                                      "value",
+                                                      "attention",
+                                                      "attention_projection",
+                                                      "fc1",
+                                                      "fc2",
+                                                      "class_projection",
+                                                      "classifier"};
+
+/// The enumerator whose name is `text`, by its place among `names`.
+template <typename Enum, std::size_t count>
+std::optional<Enum> from_name(const std::array<std::string_view, count>& names,
+                              std::string_view text) {
+  const auto found = std::ranges::find(names, text);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
+}  // namespace
+
 std::string_view name(Precision precision) {
-  switch (precision) {
-    case Precision::bf16:
-      return "bf16";
-    case Precision::int8:
-      return "int8";
-    case Precision::fp32:
-      break;
-  }
-  return "fp32";
+  return kPrecisionNames.at(static_cast<std::size_t>(precision));
+}
+
+std::optional<Precision> precision_from_name(std::string_view name) {
+  return from_name<Precision>(kPrecisionNames, name);
+}
+
+std::string_view name(Role role) { return kRoleNames.at(static_cast<std::size_t>(role)); }
+
+std::optional<Role> role_from_name(std::string_view name) {
+  return from_name<Role>(kRoleNames, name);
 }
 
 bool can_have(const Operator& op, Precision precision) {
   if (precision == Precision::fp32) return true;
   if (const auto* conv = std::get_if<Conv2d>(&op)) return conv->groups == 1;
-  if (std::holds_alternative<Attention>(op)) return precision == Precision::bf16;
+  if (std::holds_alternative<Attention>(op)) {
+    return precision != Precision::int8 && precision != Precision::nvfp4;
+  }
   return std::holds_alternative<Linear>(op);
 }
 
@@ -53,6 +90,7 @@ struct NameOf {
   std::string_view operator()(const Transpose&) const { return "transpose"; }
   std::string_view operator()(const Resize&) const { return "resize"; }
   std::string_view operator()(const Mean&) const { return "mean"; }
+  std::string_view operator()(const FakeQuantize&) const { return "fake_quantize"; }
 };
 
 }  // namespace

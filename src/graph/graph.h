@@ -45,8 +45,10 @@ struct Constant {
   std::shared_ptr<const void> owner;
 };
 /// The types a constant may have: f16, bf16, f32, f64, f8_e4m3, f8_e5m2. (An int8 node's weight is
-/// i8 and nothing else.)
+/// i8, an nvfp4 node's f4, and nothing else is.)
 bool is_constant_type(DType dtype);
+/// The types that are codes and mean nothing without their scales: i8, f4.
+bool is_code_type(DType dtype);
 /// Owns a copy of `bytes`, which hold numbers of type `dtype`.
 Constant make_constant(DType dtype, std::span<const std::byte> bytes);
 /// Owns a copy of `values` as f32.
@@ -57,12 +59,49 @@ std::vector<float> to_f32(const Constant& constant);
 enum class Activation : std::uint8_t { none, gelu, silu };  // gelu is the exact one, with erf
 
 /// In which format a product takes its two operands. Sums are in fp32 (int8: in int32), and bias,
-/// activation, residual and output are fp32 whatever the operands. At bf16 both operands are
-/// rounded to nearest even. At int8 input 0 is affine u8 by the node's `input_quantization` and the
-/// weight is stored as symmetric s8, -127 to 127, with one scale an output channel.
-enum class Precision : std::uint8_t { fp32, bf16, int8 };
-/// "fp32", "bf16", "int8".
+/// activation, residual and output are fp32 whatever the operands.
+/// - fp16, bf16: both operands are rounded to nearest even.
+/// - int8: input 0 is affine u8 by the node's `input_quantization`; the weight is stored as
+///   symmetric s8, -127 to 127, with one scale an output channel.
+/// - fp8: input 0 is E4M3 with the scale `input_scales[0]` (number = scale × code); the weight is
+///   stored as F8_E4M3 with one scale in all or one an output channel. Attention has three scales,
+///   for q, k and v, and takes exp(score - largest score) as E4M3 with the scale 1/448; the sum
+///   that it is divided by is of numbers that are not rounded.
+/// - nvfp4: input 0 as at fp16; the weight is stored as F4 (E2M1), in blocks of kBlock along K, the
+///   weight's other dims in the order stored (the last block of a channel may be short), with one
+///   F8_E4M3 scale a block and one F32 scale in all: number = tensor scale × block scale × code.
+enum class Precision : std::uint8_t { fp32, fp16, bf16, int8, fp8, nvfp4 };
+inline constexpr std::array kPrecisions{Precision::fp32, Precision::fp16, Precision::bf16,
+                                        Precision::int8, Precision::fp8,  Precision::nvfp4};
+/// "fp32", "fp16", "bf16", "int8", "fp8", "nvfp4".
 std::string_view name(Precision precision);
+std::optional<Precision> precision_from_name(std::string_view name);
+/// Weights that share a scale at nvfp4.
+inline constexpr std::int64_t kBlock = 16;
+
+/// What a layer is for, as its family says: what a recipe's rules choose layers by.
+enum class Role : std::uint8_t {
+  none,
+  convolution,      ///< dense, but for those below
+  depthwise,        ///< one filter a channel
+  expand,           ///< of an inverted residual: 1 × 1, to more channels
+  project,          ///< of an inverted residual: 1 × 1, to fewer
+  patch_embedding,  ///< reads the picture, as `stem` does
+  stem,
+  qkv,  ///< one layer for all three
+  query,
+  key,
+  value,
+  attention,
+  attention_projection,
+  fc1,  ///< of a transformer's MLP
+  fc2,
+  class_projection,  ///< a class token's, to another width
+  classifier,
+};
+/// "convolution", "attention_projection", ...; "none".
+std::string_view name(Role role);
+std::optional<Role> role_from_name(std::string_view name);
 /// Most products that one sum has at int8: 255 × 127 of each still fit an int32.
 inline constexpr std::int64_t kMaxInt8Depth =
     std::numeric_limits<std::int32_t>::max() / (255 * 127);
@@ -71,8 +110,9 @@ inline constexpr std::int64_t kMaxInt8Depth =
 // Weights, biases and statistics are constants; a residual is not.
 
 /// y = activation(conv(x, weight) + bias) + residual. Inputs: x [H, W, I], weight [O, I/groups, kh,
-/// kw] (constant), bias [O] (optional), residual [H', W', O] (optional), weight_scale [O]
-/// (constant, with an int8 weight and only then: weight = weight_scale × stored). Zero padding.
+/// kw] (constant), bias [O] (optional), residual [H', W', O] (optional), weight_scale (constant,
+/// F32 [O] at int8, F32 [O] or [1] at fp8, F8_E4M3 [O, blocks along K] at nvfp4, absent elsewhere),
+/// tensor_scale (constant, F32 [1] at nvfp4, absent elsewhere). Zero padding.
 struct Conv2d {
   std::array<int, 2> stride{1, 1};
   std::array<int, 2> padding{0, 0};
@@ -81,7 +121,7 @@ struct Conv2d {
   Activation activation = Activation::none;
 };
 /// y = activation(x · weightᵀ + bias) + residual. Inputs: x [..., K], weight [N, K] (constant),
-/// bias [N] (optional), residual [..., N] (optional), weight_scale [N] (as for Conv2d).
+/// bias [N] (optional), residual [..., N] (optional), weight_scale, tensor_scale (as for Conv2d).
 struct Linear {
   Activation activation = Activation::none;
 };
@@ -101,6 +141,16 @@ struct Attention {
 };
 struct Activate {
   Activation activation = Activation::none;
+};
+/// The formats that FakeQuantize rounds to.
+enum class NumberFormat : std::uint8_t { fp16, bf16, e4m3, affine_u8 };
+/// Each number becomes the one that its code stands for: scale × decode(encode(x × (1 / scale)));
+/// affine u8 with its zero point, as numerics::AffineU8 does. What narrow products are emulated
+/// with: emulate.h. fp16 and bf16 have scale 1.
+struct FakeQuantize {
+  NumberFormat format = NumberFormat::e4m3;
+  double scale = 1.0;  ///< an fp32 number
+  int zero_point = 0;  ///< affine_u8 alone has one
 };
 /// Over the last axis.
 struct Softmax {};
@@ -137,8 +187,9 @@ struct Mean {
   std::vector<int> axes;
 };
 
-using Operator = std::variant<Conv2d, Linear, LayerNorm, BatchNorm, Attention, Activate, Softmax,
-                              Add, Mul, Concat, Slice, Reshape, Transpose, Resize, Mean>;
+using Operator =
+    std::variant<Conv2d, Linear, LayerNorm, BatchNorm, Attention, Activate, Softmax, Add, Mul,
+                 Concat, Slice, Reshape, Transpose, Resize, Mean, FakeQuantize>;
 
 /// "conv2d", "layer_norm", ...
 std::string_view operator_name(const Operator& op);
@@ -154,14 +205,15 @@ struct Node {
   Operator op;
   std::vector<ValueId> inputs;
   ValueId output = kNone;
-  /// fp32 but for linear, ungrouped conv2d and (bf16 at most: all of q, k, v and the probabilities)
-  /// attention.
+  /// fp32 but for linear, ungrouped conv2d, and attention (all of q, k, v and the probabilities).
   Precision precision = Precision::fp32;
   numerics::AffineU8 input_quantization{};  ///< at int8
+  std::vector<float> input_scales{};        ///< at fp8: one, attention has three
+  Role role = Role::none;
 };
 
-/// Whether the operator can take its operands at `precision` at all: bf16 for linear, ungrouped
-/// conv2d and attention, int8 for the first two.
+/// Whether the operator can take its operands at `precision` at all: linear and ungrouped conv2d
+/// at any, attention at fp32, fp16, bf16 and fp8, all others at fp32.
 bool can_have(const Operator& op, Precision precision);
 
 /// Where a Conv2d's or Linear's optional inputs stand.
@@ -169,6 +221,7 @@ inline constexpr std::size_t kWeightInput = 1;
 inline constexpr std::size_t kBiasInput = 2;
 inline constexpr std::size_t kResidualInput = 3;
 inline constexpr std::size_t kWeightScaleInput = 4;
+inline constexpr std::size_t kTensorScaleInput = 5;
 
 struct Output {
   std::string name;  ///< "logits", "features"
@@ -193,8 +246,9 @@ Dims infer_shape(const Graph& graph, const Node& node);
 
 /// Checks everything that a backend relies on, for graphs that came out of a file: ids in range,
 /// execution order, unique names, shapes that follow from the operators, constants whose bytes fit
-/// their dims, precisions that the operators can have with all that int8 needs (an i8 weight
-/// without -128, scales above 0, depth ≤ kMaxInt8Depth), and sizes within limits (rank ≤ 8, dims ≤
+/// their dims, precisions that the operators can have with all that each needs (int8: an i8 weight
+/// without -128, scales above 0, depth ≤ kMaxInt8Depth; fp8: finite weights, scales above 0; nvfp4:
+/// block scales that are finite and not below 0), and sizes within limits (rank ≤ 8, dims ≤
 /// 2^24, elements ≤ 2^31 a value, ≤ 2^20 nodes). Throws corrupt.
 void verify(const Graph& graph);
 

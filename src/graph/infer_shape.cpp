@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -85,10 +87,23 @@ class Shapes {
       expect(kResidualInput, out);
       if (value(kResidualInput).constant) refuse("the residual needs to be an activation");
     }
-    if (has(kWeightScaleInput)) constant(kWeightScaleInput, {out.back()});
+    if (has(kWeightScaleInput)) weight_scales(out.back());
+    if (has(kTensorScaleInput)) constant(kTensorScaleInput, {1});
   }
 
  private:
+  /// One in all, one an output channel, or one a block of each channel's weights.
+  void weight_scales(std::int64_t channels) const {
+    constant(kWeightScaleInput);
+    const DimsView found = dims(kWeightScaleInput);
+    const std::int64_t depth = elements(dims(kWeightInput)) / dims(kWeightInput)[0];
+    const Dims blocks{channels, (depth + kBlock - 1) / kBlock};
+    if (found.size() == 1 && (found[0] == 1 || found[0] == channels)) return;
+    if (std::ranges::equal(found, blocks)) return;
+    refuse("the weight's scales are {}, {}, [1] or {} are needed", to_string(found),
+           to_string(Dims{channels}), to_string(blocks));
+  }
+
   const Graph& graph_;
   const Node& node_;
 };
@@ -115,7 +130,7 @@ std::int64_t conv_extent(const Shapes& in, const Conv2d& op, std::size_t axis, s
 }
 
 Dims infer(const Shapes& in, const Conv2d& op) {
-  in.count(2, 5);
+  in.count(2, 6);
   const DimsView x = in.of_rank(0, 3);
   const DimsView weight = in.of_rank(1, 4);
   in.constant(1);
@@ -137,7 +152,7 @@ Dims infer(const Shapes& in, const Conv2d& op) {
 }
 
 Dims infer(const Shapes& in, const Linear&) {
-  in.count(2, 5);
+  in.count(2, 6);
   const DimsView x = in.of_rank_at_least(0, 1);
   const DimsView weight = in.of_rank(1, 2);
   in.constant(1);
@@ -179,6 +194,27 @@ Dims infer(const Shapes& in, const Attention& op) {
 
 Dims infer(const Shapes& in, const Activate&) {
   in.count(1, 1);
+  return copy(in.dims(0));
+}
+
+/// Kernels multiply by the scale and by its inverse, both in fp32.
+bool is_fp32_scale(double scale) {
+  if (!(scale > 0 && scale <= std::numeric_limits<float>::max())) return false;
+  const auto narrow = static_cast<float>(scale);
+  return static_cast<double>(narrow) == scale && std::isfinite(1 / narrow);
+}
+
+Dims infer(const Shapes& in, const FakeQuantize& op) {
+  in.count(1, 1);
+  const bool unscaled = op.format == NumberFormat::fp16 || op.format == NumberFormat::bf16;
+  if (unscaled ? op.scale != 1.0 : !is_fp32_scale(op.scale)) {
+    in.refuse("scale {} is not {}", op.scale,
+              unscaled ? "1" : "a number of fp32 above 0 whose inverse is finite");
+  }
+  const bool affine = op.format == NumberFormat::affine_u8;
+  if (op.zero_point < 0 || op.zero_point > (affine ? 255 : 0)) {
+    in.refuse("zero point {} is not {}", op.zero_point, affine ? "0 to 255" : "0");
+  }
   return copy(in.dims(0));
 }
 

@@ -22,6 +22,14 @@ std::optional<std::int64_t> whole(const Json& json, std::int64_t least, std::int
   return number;
 }
 
+/// The number, if an fp32 holds it exactly.
+std::optional<float> exactly_fp32(double wide) {
+  if (!(std::abs(wide) <= std::numeric_limits<float>::max())) return std::nullopt;
+  const auto narrow = static_cast<float>(wide);
+  if (static_cast<double>(narrow) != wide) return std::nullopt;
+  return narrow;
+}
+
 }  // namespace
 
 JsonFields::JsonFields(const Json& json, std::string where)
@@ -55,12 +63,19 @@ double JsonFields::number(std::string_view name) {
 }
 
 float JsonFields::single(std::string_view name) {
-  const double wide = number(name);
-  if (std::abs(wide) <= std::numeric_limits<float>::max()) {
-    const auto narrow = static_cast<float>(wide);
-    if (static_cast<double>(narrow) == wide) return narrow;
+  const std::optional<float> narrow = exactly_fp32(number(name));
+  if (!narrow) refuse(name, "a number of fp32");
+  return *narrow;
+}
+
+std::vector<float> JsonFields::singles(std::string_view name, std::size_t most) {
+  std::vector<float> numbers;
+  for (const Json& entry : array(name, most)) {
+    const auto narrow = entry.is_number() ? exactly_fp32(entry.get<double>()) : std::nullopt;
+    if (!narrow) refuse(name, "numbers of fp32");
+    numbers.push_back(*narrow);
   }
-  refuse(name, "a number of fp32");
+  return numbers;
 }
 
 std::string JsonFields::text(std::string_view name) {

@@ -22,6 +22,8 @@ class JsonFields {
   double number(std::string_view name);
   /// A number that is an fp32 exactly, as it is where an fp32 was written.
   float single(std::string_view name);
+  /// An array of at most `most` of them.
+  std::vector<float> singles(std::string_view name, std::size_t most);
   std::string text(std::string_view name);
   /// An array of at most `most` entries.
   const Json& array(std::string_view name, std::size_t most);

@@ -38,6 +38,10 @@ void visit_fields(Visit& visit, Op& op) {
     visit("width", op.width);
   } else if constexpr (std::is_same_v<Bare, Mean>) {
     visit("axes", op.axes);
+  } else if constexpr (std::is_same_v<Bare, FakeQuantize>) {
+    visit("format", op.format);
+    visit("scale", op.scale);
+    visit("zero_point", op.zero_point);
   } else {
     static_assert(
         std::is_same_v<Bare, Softmax> || std::is_same_v<Bare, Add> || std::is_same_v<Bare, Mul>,
@@ -48,7 +52,7 @@ void visit_fields(Visit& visit, Op& op) {
 /// The words for the enumerations, in the order of their values.
 inline constexpr std::array<std::string_view, 3> kActivationNames{"none", "gelu", "silu"};
 inline constexpr std::array<std::string_view, 2> kResizeModeNames{"bilinear", "bicubic"};
-/// fp32 goes without saying.
-inline constexpr std::array<Precision, 2> kNarrowPrecisions{Precision::bf16, Precision::int8};
+inline constexpr std::array<std::string_view, 4> kNumberFormatNames{"fp16", "bf16", "e4m3",
+                                                                    "affine_u8"};
 
 }  // namespace assay::graph

@@ -18,6 +18,9 @@ struct FieldWriter {
   void operator()(const char* name, ResizeMode field) {
     json[name] = kResizeModeNames[static_cast<std::size_t>(field)];
   }
+  void operator()(const char* name, NumberFormat field) {
+    json[name] = kNumberFormatNames[static_cast<std::size_t>(field)];
+  }
 };
 
 Json values_to_json(const Graph& graph) {
@@ -41,11 +44,13 @@ Json node_to_json(const Node& node) {
   for (const ValueId id : node.inputs) inputs.push_back(id == kNone ? Json(nullptr) : Json(id));
   json["inputs"] = std::move(inputs);
   json["output"] = node.output;
+  if (node.role != Role::none) json["role"] = name(node.role);
   if (node.precision != Precision::fp32) json["precision"] = name(node.precision);
   if (node.precision == Precision::int8) {
     json["input_scale"] = node.input_quantization.scale;
     json["input_zero_point"] = node.input_quantization.zero_point;
   }
+  if (node.precision == Precision::fp8) json["input_scales"] = node.input_scales;
   FieldWriter writer{json};
   std::visit([&](const auto& op) { visit_fields(writer, op); }, node.op);
   return json;

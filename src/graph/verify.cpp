@@ -41,12 +41,14 @@ void check_dims(const Graph& graph, const Value& value) {
 
 void check_constant(const Graph& graph, const Value& value) {
   const Constant& constant = *value.constant;
-  if (!is_constant_type(constant.dtype) && constant.dtype != DType::i8) {
-    refuse(graph, "constant '{}' has type {}, a floating type or I8 is needed", value.name,
+  if (!is_constant_type(constant.dtype) && !is_code_type(constant.dtype)) {
+    refuse(graph, "constant '{}' has type {}, a floating type, I8 or F4 is needed", value.name,
            name(constant.dtype));
   }
-  const auto wanted = static_cast<std::size_t>(elements(value.dims)) *
-                      static_cast<std::size_t>(size_in_bits(constant.dtype) / 8);
+  constexpr std::size_t kByte = 8;  // bits
+  const std::size_t bits = static_cast<std::size_t>(elements(value.dims)) *
+                           static_cast<std::size_t>(size_in_bits(constant.dtype));
+  const std::size_t wanted = (bits + kByte - 1) / kByte;
   if (constant.bytes.size() != wanted) {
     refuse(graph, "constant '{}' holds {} bytes, {} of {} need {}", value.name,
            constant.bytes.size(), to_string(value.dims), name(constant.dtype), wanted);
@@ -111,8 +113,8 @@ void check_node(const Graph& graph, const Node& node, const std::vector<bool>& k
   if (!problem.empty()) refuse(graph, "node '{}': {}", node.name, problem);
 }
 
-/// An I8 constant that is read is a weight by now; one that is not could be anything.
-void check_i8_is_read(const Graph& graph) {
+/// Codes that are read are a weight's by now; those that are not could be anything.
+void check_codes_are_read(const Graph& graph) {
   std::vector<bool> read(graph.values.size(), false);
   for (const Node& node : graph.nodes) {
     for (const ValueId id : node.inputs) {
@@ -121,8 +123,9 @@ void check_i8_is_read(const Graph& graph) {
   }
   for (std::size_t i = 0; i < read.size(); ++i) {
     const Value& value = graph.values[i];
-    if (!read[i] && value.constant && value.constant->dtype == DType::i8) {
-      refuse(graph, "constant '{}' is I8, but is no node's weight", value.name);
+    if (!read[i] && value.constant && is_code_type(value.constant->dtype)) {
+      refuse(graph, "constant '{}' is {}, but is no node's weight", value.name,
+             name(value.constant->dtype));
     }
   }
 }
@@ -163,7 +166,7 @@ void verify(const Graph& graph) {
     refuse(graph, "nothing computes the value '{}'",
            graph.values[static_cast<std::size_t>(orphan - known.begin())].name);
   }
-  check_i8_is_read(graph);
+  check_codes_are_read(graph);
   check_outputs(graph, computed);
 }
 

@@ -8,9 +8,10 @@
 
 namespace assay::numerics {
 
-/// Whether the largest exponent is kept for infinity and NaN (IEEE 754), or holds ordinary numbers
-/// but for the all-ones code, which is NaN (OCP 8-bit Floating Point Specification, E4M3).
-enum class Specials { ieee, nan_only };
+/// Whether the largest exponent is kept for infinity and NaN (IEEE 754), holds ordinary numbers but
+/// for the all-ones code, which is NaN (OCP 8-bit Floating Point Specification, E4M3), or holds
+/// nothing but ordinary numbers (OCP Microscaling Formats, E2M1).
+enum class Specials { ieee, nan_only, none };
 
 template <typename CodeType, int kExponentBits, int kMantissaBits, Specials kSpecials>
 struct Minifloat {
@@ -19,8 +20,10 @@ struct Minifloat {
   static constexpr std::uint32_t kMagnitudeMask = (1U << (kExponentBits + kMantissaBits)) - 1;
   static constexpr std::uint32_t kExponentMask = kMagnitudeMask >> kMantissaBits << kMantissaBits;
   /// The largest finite number's code.
-  static constexpr std::uint32_t kMax =
-      kSpecials == Specials::ieee ? kExponentMask - 1 : kMagnitudeMask - 1;
+  static constexpr std::uint32_t kMax = kSpecials == Specials::ieee       ? kExponentMask - 1
+                                        : kSpecials == Specials::nan_only ? kMagnitudeMask - 1
+                                                                          : kMagnitudeMask;
+  /// What NaN becomes: the largest number where the format has none.
   static constexpr std::uint32_t kNan =
       kSpecials == Specials::ieee ? kExponentMask | (1U << (kMantissaBits - 1)) : kMagnitudeMask;
   /// What a number too large becomes: infinity, or the largest number where there is none.
@@ -45,8 +48,8 @@ struct Minifloat {
     return sign != 0 ? -result : result;
   }
 
-  /// The nearest code, ties to the even one. NaN keeps its sign. What lies beyond the largest
-  /// number by half a step or more, infinity included, becomes kOverflow.
+  /// The nearest code, ties to the even one. NaN keeps its sign and becomes kNan. What lies beyond
+  /// the largest number by half a step or more, infinity included, becomes kOverflow.
   static constexpr Code encode(float number) {
     const auto bits = std::bit_cast<std::uint32_t>(number);
     const std::uint32_t sign = bits >> 31 << (kExponentBits + kMantissaBits);

@@ -151,7 +151,7 @@ TEST(ReferenceNarrow, AttentionRoundsItsProbabilitiesToo) {
 TEST(ReferenceNarrow, ThePlanSaysThatItEmulates) {
   const auto plan =
       lower(std::make_shared<const Graph>(graph::narrow_graph()), {"reference", 0}, {});
-  EXPECT_EQ(plan->description(), "reference, 1 thread, bf16 and int8 emulated");
+  EXPECT_EQ(plan->description(), "reference, 1 thread, bf16, int8 emulated");
   std::vector<std::string> tactics;
   for (const StepInfo& step : plan->steps()) tactics.push_back(step.tactic);
   EXPECT_THAT(tactics, testing::ElementsAre("emulated int8", "reference", "emulated bf16",

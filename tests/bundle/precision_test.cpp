@@ -14,14 +14,14 @@ namespace {
 bundle::Bundle narrow_bundle(const std::string& precision) {
   bundle::Bundle bundle = test::tiny_bundle();
   bundle.precision = precision;
-  const auto at = *quant::precision_from_name(precision);
+  const auto at = *graph::precision_from_name(precision);
   if (precision == "int8") {
     quant::Calibration calibration;
     calibration.architecture = "tiny";
     calibration.graph = graph::fingerprint(*bundle.graph);
-    calibration.source.observer = "max";
+    calibration.source.observers = {"max"};
     calibration.source.images = 7;
-    calibration.layers.push_back({"head", {-1, 1}});
+    calibration.operands.push_back({"head", "input", {{"max", {-1, 1}}}, {}, {}});
     bundle.graph =
         std::make_shared<const graph::Graph>(quant::quantize(*bundle.graph, at, &calibration));
     bundle.provenance.calibration = calibration.source;

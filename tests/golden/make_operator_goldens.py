@@ -76,6 +76,26 @@ def resize(name, mode, size, to):
          single=True)
 
 
+def fake_quantize(name, number_format, scale, zero_point=0, to=None):
+    """Rounds numbers that fill the format's range and, where it saturates, some beyond it."""
+    scale = float(np.float32(scale))
+    # fp16's are kept below the largest, which they would pass as infinity.
+    largest = {torch.float8_e4m3fn: 448.0, torch.float16: 15000.0}.get(to, 300.0)
+
+    def answer(x):
+        # Both in fp32, as the operator says; the codes by torch's own conversions.
+        scaled = x * torch.tensor(1 / np.float32(scale))
+        if number_format == "affine_u8":
+            codes = (scaled.double() + zero_point).round().clamp(0, 255)
+            return (codes - zero_point).float() * scale
+        codes = scaled.clamp(-448, 448) if to is torch.float8_e4m3fn else scaled
+        return codes.to(to).float() * scale
+    # Magnitudes from far below the smallest number to beyond the largest.
+    x = random(5, 33, low=-20, high=1).exp2() * (2 * largest * scale) * random(5, 33).sign()
+    case(name, "fake_quantize", dict(format=number_format, scale=scale, zero_point=zero_point), [x],
+         answer, single=True)
+
+
 def main():
     conv("conv_1x1", (5, 6, 4), (9, 4, 1, 1))
     conv("conv_3x3_padded", (6, 5, 3), (10, 3, 3, 3), bias=True, padding=(1, 1), activation="silu")
@@ -138,6 +158,11 @@ def main():
         resize(f"{mode}_far_up", mode, (3, 2, 2), (13, 11))
         resize(f"{mode}_one_pixel", mode, (1, 1, 3), (2, 3))
         resize(f"{mode}_same", mode, (4, 3, 3), (4, 3))
+
+    fake_quantize("fake_quantize_e4m3", "e4m3", 0.017, to=torch.float8_e4m3fn)
+    fake_quantize("fake_quantize_fp16", "fp16", 1.0, to=torch.float16)
+    fake_quantize("fake_quantize_bf16", "bf16", 1.0, to=torch.bfloat16)
+    fake_quantize("fake_quantize_affine_u8", "affine_u8", 0.031, 77)
 
     path = HERE / "operators.safetensors"
     save_file(TENSORS, path, metadata={"cases": json.dumps(CASES, sort_keys=True)})

@@ -53,7 +53,7 @@ void expect_unread(std::size_t node, const char* field, const Json& value,
 }
 
 TEST(Precision, RefusesFieldsThatLie) {
-  expect_unread(0, "precision", "int4", "'precision' needs to be bf16 or int8");
+  expect_unread(0, "precision", "int4", "'precision' needs to be fp16, bf16, int8, fp8 or nvfp4");
   expect_unread(0, "precision", 8, "'precision' needs to be a string");
   expect_unread(0, "precision", "bf16", "'input_scale' is not known");
   expect_unread(0, "input_scale", 0, "input scale is 0");
@@ -131,7 +131,7 @@ TEST(Precision, VerifyHoldsTheFieldsTogether) {
         std::vector<std::byte> halves(12, std::byte{0x38});
         scales(g).constant = make_constant(DType::f16, halves);
       },
-      "'conv.scales' are F16");
+      "'conv.scales' is F16 and not F32");
   expect_refused(
       [&](Graph& g) {
         node_named(g, "q").inputs.push_back(kNone),

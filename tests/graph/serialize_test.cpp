@@ -33,6 +33,7 @@ Graph every_operator() {
   x = toy.node("transpose", Transpose{{1, 0}}, {x});
   x = toy.node("softmax", Softmax{}, {x});
   x = toy.node("act", Activate{Activation::silu}, {x});
+  x = toy.node("rounded", FakeQuantize{NumberFormat::affine_u8, 0.0078125, 128}, {x});
   x = toy.node("mul", Mul{}, {x, toy.constant("s", {})});
   x = toy.node("add", Add{}, {x, toy.constant("b", {15})});
   return toy.finish(toy.node("mean", Mean{{0}}, {x}));

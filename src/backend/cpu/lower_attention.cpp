@@ -1,4 +1,9 @@
+#include <algorithm>
+#include <array>
+#include <functional>
+
 #include "backend/cpu/kernels/attention.h"
+#include "backend/cpu/kernels/emulated_attention.h"
 #include "backend/cpu/kernels/narrow_attention.h"
 #include "backend/cpu/lowering.h"
 #include "backend/cpu/product.h"
@@ -11,6 +16,30 @@ namespace {
 Place tokens_of(Lowering& lowering, const graph::Node& node, std::size_t input) {
   const Place place = lowering.place_of(node.inputs[input]);
   return place.single_line() ? place : lowering.dense_place_of(node.inputs[input], node);
+}
+
+struct Implementation {
+  std::string tactic;
+  std::int64_t (*items)(const AttentionArgs& args);
+  std::int64_t scratch;  ///< floats
+  std::function<void(const AttentionArgs& args, std::int64_t begin, std::int64_t end,
+                     float* scratch)>
+      run;
+};
+
+Implementation implementation_of(const graph::Node& node, const AttentionArgs& args) {
+  if (node.precision == graph::Precision::fp8) {
+    std::array<float, 3> scales{};
+    std::ranges::copy(node.input_scales, scales.begin());
+    return {"emulated fp8", emulated_attention_items, emulated_attention_scratch_floats(args),
+            [scales](const AttentionArgs& now, std::int64_t begin, std::int64_t end,
+                     float* scratch) { emulated_attention(now, scales, begin, end, scratch); }};
+  }
+  if (node.precision == graph::Precision::bf16) {
+    return {tactic_of(node, "fused"), narrow_attention_items, narrow_attention_scratch_floats(args),
+            narrow_attention};
+  }
+  return {tactic_of(node, "fused"), attention_items, attention_scratch_floats(args), attention};
 }
 
 }  // namespace
@@ -37,20 +66,19 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Attent
   args.heads = op.heads;
   args.head_dim = static_cast<int>(q.width / op.heads);
   args.scale = static_cast<float>(op.scale);
-  const bool narrow = node.precision == graph::Precision::bf16;
-  const auto items = narrow ? narrow_attention_items : attention_items;
-  const auto run = narrow ? narrow_attention : attention;
-  Step& step = lowering.add_step(node, tactic_of(node, "fused"), {q, k, v, out},
-                                 [=](const RunContext& context, const Worker& worker) {
-                                   AttentionArgs now = args;
-                                   now.q = context.read(q);
-                                   now.k = context.read(k);
-                                   now.v = context.read(v);
-                                   now.out = context.write(out);
-                                   const Range mine = share(items(now), worker);
-                                   run(now, mine.begin, mine.end, context.scratch);
-                                 });
-  step.scratch = narrow ? narrow_attention_scratch_floats(args) : attention_scratch_floats(args);
+  const auto [tactic, items, scratch, run] = implementation_of(node, args);
+  Step& step = lowering.add_step(
+      node, tactic, {q, k, v, out},
+      [=, items = items, run = run](const RunContext& context, const Worker& worker) {
+        AttentionArgs now = args;
+        now.q = context.read(q);
+        now.k = context.read(k);
+        now.v = context.read(v);
+        now.out = context.write(out);
+        const Range mine = share(items(now), worker);
+        run(now, mine.begin, mine.end, context.scratch);
+      });
+  step.scratch = scratch;
 }
 
 }  // namespace assay::backend::cpu

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "backend/cpu/kernels/elementwise.h"
+#include "backend/cpu/kernels/fake_quantize.h"
 #include "backend/cpu/kernels/layer_norm.h"
 #include "backend/cpu/kernels/mean.h"
 #include "backend/cpu/kernels/softmax.h"
@@ -99,6 +100,14 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Activa
                [=, activation = op.activation](const float* x, float* y, std::int64_t rows) {
                  activate(activation, x, y, rows * width);
                });
+}
+
+void lower_node(Lowering& lowering, const graph::Node& node, const graph::FakeQuantize& op) {
+  const std::int64_t width =
+      lowering.dims(node.output).empty() ? 1 : lowering.dims(node.output).back();
+  add_row_step(lowering, node, "emulated", [=](const float* x, float* y, std::int64_t rows) {
+    fake_quantize(op, x, y, rows * width);
+  });
 }
 
 void lower_node(Lowering& lowering, const graph::Node& node, const graph::Softmax&) {

@@ -116,5 +116,6 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Reshap
 void lower_node(Lowering& lowering, const graph::Node& node, const graph::Transpose& op);
 void lower_node(Lowering& lowering, const graph::Node& node, const graph::Resize& op);
 void lower_node(Lowering& lowering, const graph::Node& node, const graph::Mean& op);
+void lower_node(Lowering& lowering, const graph::Node& node, const graph::FakeQuantize& op);
 
 }  // namespace assay::backend::cpu

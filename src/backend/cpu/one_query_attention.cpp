@@ -127,6 +127,7 @@ bool is_one_query_attention(const Graph& graph, std::size_t index) {
   const Node& value = graph.nodes[index + 1];
   const Node& node = graph.nodes[index + 2];
   if (!std::holds_alternative<graph::Attention>(node.op)) return false;
+  if (node.precision == graph::Precision::fp8) return false;
   const graph::Dims& query = graph.value(node.inputs[0]).dims;
   const graph::Uses uses(graph);
   return graph::elements(query) == query.back() && is_projection(key) && is_projection(value) &&

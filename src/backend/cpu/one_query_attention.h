@@ -18,8 +18,8 @@ namespace assay::backend::cpu {
 class Lowering;
 
 /// Whether nodes index and index + 1 are the projections of keys and values, and index + 2 is the
-/// attention of one query that alone reads them. Not where one of them is int8: the tokens that a
-/// recipe quantizes would not be there.
+/// attention of one query that alone reads them. Not where one of them is int8, or the attention is
+/// fp8: the tokens, keys and values that a recipe quantizes would not be there.
 bool is_one_query_attention(const graph::Graph& graph, std::size_t index);
 
 /// Lowers the three nodes from `first` on, in fp32 arithmetic.

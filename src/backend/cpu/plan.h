@@ -11,10 +11,11 @@ namespace assay::backend::cpu {
 
 /// Everything that sessions of one plan share; never written after lowering.
 struct PlanData {
-  std::shared_ptr<const graph::Graph> graph;
+  std::shared_ptr<const graph::Graph> graph;  ///< with emulated products written out
   LowerOptions options;
   int threads = 1;
   Isa isa = Isa::portable;
+  std::string emulated;  ///< formats that are, for the description
   Program program;
   std::vector<StepInfo> infos;
 

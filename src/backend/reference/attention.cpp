@@ -3,9 +3,13 @@
 
 #include "backend/reference/operators.h"
 #include "numerics/bf16.h"
+#include "numerics/e4m3.h"
+#include "numerics/fp16.h"
 
 namespace assay::backend::reference {
 namespace {
+
+constexpr double kFp8WeightScale = 1.0 / 448;  // the largest, exp(0), is E4M3's largest
 
 /// One head's part of one row.
 using Row = std::span<const float>;
@@ -16,21 +20,31 @@ double dot(Row a, Row b) {
   return sum;
 }
 
-/// Turns scores into weights that add up to one.
-void softmax(std::span<double> scores) {
+template <typename Format>
+void round_scaled(std::span<double> numbers, double scale) {
+  for (double& number : numbers) {
+    const auto scaled = static_cast<float>(number / scale);
+    number = scale * Format::decode(Format::encode(scaled));
+  }
+}
+
+void round_weights(graph::Precision precision, std::span<double> weights) {
+  if (precision == graph::Precision::bf16) round_scaled<numerics::Bf16>(weights, 1.0);
+  if (precision == graph::Precision::fp16) round_scaled<numerics::Fp16>(weights, 1.0);
+}
+
+/// Turns scores into weights that add up to one, but for their rounding at `precision`. fp8 rounds
+/// before the division: the largest is 1 then, however many keys there are.
+void softmax(std::span<double> scores, graph::Precision precision) {
   const double largest = *std::ranges::max_element(scores);
   double sum = 0.0;
   for (double& score : scores) {
     score = std::exp(score - largest);
     sum += score;
   }
+  if (precision == graph::Precision::fp8) round_scaled<numerics::E4m3>(scores, kFp8WeightScale);
   for (double& score : scores) score /= sum;
-}
-
-void round_to_bf16(std::span<double> numbers) {
-  for (double& number : numbers) {
-    number = numerics::Bf16::decode(numerics::Bf16::encode(static_cast<float>(number)));
-  }
+  round_weights(precision, scores);
 }
 
 }  // namespace
@@ -55,8 +69,7 @@ void run(const graph::Attention& op, const Call& call) {
       for (std::size_t j = 0; j < keys; ++j) {
         scores[j] = op.scale * dot(part(0, row), part(1, first_key + j));
       }
-      softmax(scores);
-      if (call.precision == graph::Precision::bf16) round_to_bf16(scores);
+      softmax(scores, call.precision);
       std::ranges::fill(sums, 0.0);
       for (std::size_t j = 0; j < keys; ++j) {
         const Row value = part(2, first_key + j);

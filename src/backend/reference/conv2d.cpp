@@ -44,7 +44,6 @@ void run(const graph::Conv2d& op, const Call& call) {
         const std::int64_t filter = group * group_filters;
         const std::int64_t at = (y * call.dims[1] + across) * filters + filter;
         multiply({call.scratch, weight.numbers.data() + filter * depth,
-                  optional_numbers(call, graph::kWeightScaleInput, filter),
                   optional_numbers(call, graph::kBiasInput, filter),
                   optional_numbers(call, graph::kResidualInput, at), op.activation},
                  call.out.subspan(static_cast<std::size_t>(at),

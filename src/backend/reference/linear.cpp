@@ -12,12 +12,10 @@ void run(const graph::Linear& op, const Call& call) {
     const auto tokens = x.subspan(row * depth, depth);
     call.scratch.assign(tokens.begin(), tokens.end());
     const std::size_t at = row * columns;
-    multiply(
-        {call.scratch, weight.numbers.data(), optional_numbers(call, graph::kWeightScaleInput, 0),
-         optional_numbers(call, graph::kBiasInput, 0),
-         optional_numbers(call, graph::kResidualInput, static_cast<std::int64_t>(at)),
-         op.activation},
-        call.out.subspan(at, columns));
+    multiply({call.scratch, weight.numbers.data(), optional_numbers(call, graph::kBiasInput, 0),
+              optional_numbers(call, graph::kResidualInput, static_cast<std::int64_t>(at)),
+              op.activation},
+             call.out.subspan(at, columns));
   }
 }
 

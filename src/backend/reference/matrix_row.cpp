@@ -25,7 +25,6 @@ double dot_product(std::span<const double> x, const float* weight) {
 }
 
 float finish(const MatrixRow& row, std::size_t n, double sum) {
-  if (row.scale != nullptr) sum *= row.scale[n];
   if (row.bias != nullptr) sum += row.bias[n];
   sum = activate(row.activation, sum);
   if (row.residual != nullptr) sum += row.residual[n];

@@ -1,5 +1,5 @@
 #pragma once
-/// One row of y = activation(scale · W x + bias) + residual: what a linear layer does for each
+/// One row of y = activation(W x + bias) + residual: what a linear layer does for each
 /// token and a convolution for each pixel and group.
 #include <span>
 
@@ -10,7 +10,6 @@ namespace assay::backend::reference {
 struct MatrixRow {
   std::span<const double> x;  ///< K
   const float* weight;        ///< [N, K]
-  const float* scale;         ///< N, or nullptr
   const float* bias;          ///< N, or nullptr
   const float* residual;      ///< N, or nullptr
   graph::Activation activation;

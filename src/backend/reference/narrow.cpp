@@ -2,47 +2,78 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "graph/emulate.h"
 #include "numerics/bf16.h"
+#include "numerics/e4m3.h"
+#include "numerics/fp16.h"
 
 namespace assay::backend::reference {
 namespace {
 
-float round_to_bf16(float number) { return numerics::Bf16::decode(numerics::Bf16::encode(number)); }
+using graph::Precision;
 
-}  // namespace
-
-std::size_t narrow_inputs(const graph::Node& node) {
-  if (node.precision == graph::Precision::fp32) return 0;
-  return std::holds_alternative<graph::Attention>(node.op) ? 3 : 1;
+template <typename Format>
+void round_to(std::span<const float> numbers, float scale, std::span<float> out) {
+  const float inverse = 1.0F / scale;
+  std::ranges::transform(numbers, out.begin(), [=](float number) {
+    return scale * Format::decode(Format::encode(number * inverse));
+  });
 }
 
-void narrow(const graph::Node& node, std::span<const float> numbers, std::span<float> out) {
-  if (node.precision == graph::Precision::bf16) {
-    std::ranges::transform(numbers, out.begin(), round_to_bf16);
-    return;
-  }
-  const numerics::AffineU8& affine = node.input_quantization;
+void round_to(std::span<const float> numbers, const numerics::AffineU8& affine,
+              std::span<float> out) {
   std::ranges::transform(numbers, out.begin(),
                          [&](float number) { return affine.decode(affine.encode(number)); });
 }
 
-std::vector<float> numbers_of(const graph::Constant& constant) {
-  if (constant.dtype != DType::i8) return graph::to_f32(constant);
-  std::vector<float> codes;
-  for (const std::byte code : constant.bytes) {
-    codes.push_back(static_cast<float>(static_cast<std::int8_t>(code)));
-  }
-  return codes;
+}  // namespace
+
+std::size_t narrow_inputs(const graph::Node& node) {
+  if (node.precision == Precision::fp32) return 0;
+  return std::holds_alternative<graph::Attention>(node.op) ? 3 : 1;
 }
 
-std::vector<float> narrow_weight(const graph::Graph& graph, const graph::Node& node) {
-  const bool product = !std::holds_alternative<graph::Attention>(node.op);
-  if (node.precision != graph::Precision::bf16 || !product) return {};
-  const graph::Constant& stored = *graph.value(node.inputs[1]).constant;
-  if (stored.dtype == DType::bf16) return {};
-  std::vector<float> weight = graph::to_f32(stored);
-  std::ranges::transform(weight, weight.begin(), round_to_bf16);
-  return weight;
+void narrow(const graph::Node& node, std::size_t input, std::span<const float> numbers,
+            std::span<float> out) {
+  switch (node.precision) {
+    case Precision::fp32:
+      break;
+    case Precision::bf16:
+      return round_to<numerics::Bf16>(numbers, 1.0F, out);
+    case Precision::fp16:
+    case Precision::nvfp4:
+      return round_to<numerics::Fp16>(numbers, 1.0F, out);
+    case Precision::fp8:
+      return round_to<numerics::E4m3>(numbers, node.input_scales[input], out);
+    case Precision::int8:
+      return round_to(numbers, node.input_quantization, out);
+  }
+  fail(ErrorKind::internal, "layer '{}' is fp32: nothing is narrow", node.name);
+}
+
+void run(const graph::FakeQuantize& op, const Call& call) {
+  const std::span<const float> numbers = call.inputs[0].numbers;
+  const auto scale = static_cast<float>(op.scale);
+  switch (op.format) {
+    case graph::NumberFormat::fp16:
+      return round_to<numerics::Fp16>(numbers, scale, call.out);
+    case graph::NumberFormat::bf16:
+      return round_to<numerics::Bf16>(numbers, scale, call.out);
+    case graph::NumberFormat::e4m3:
+      return round_to<numerics::E4m3>(numbers, scale, call.out);
+    case graph::NumberFormat::affine_u8:
+      return round_to(numbers, {scale, static_cast<std::uint8_t>(op.zero_point)}, call.out);
+  }
+}
+
+std::vector<float> numbers_of(const graph::Constant& constant) {
+  if (graph::is_code_type(constant.dtype)) return {};
+  return graph::to_f32(constant);
+}
+
+bool has_narrow_weight(const graph::Node& node) {
+  return node.precision != Precision::fp32 && !std::holds_alternative<graph::Attention>(node.op);
 }
 
 }  // namespace assay::backend::reference

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/reference/operators.h"
 #include "graph/graph.h"
 
 namespace assay::backend::reference {
@@ -11,14 +12,14 @@ namespace assay::backend::reference {
 /// precision: none at fp32, all three of attention, a product's input 0.
 std::size_t narrow_inputs(const graph::Node& node);
 
-/// Writes what the node's operands make of `numbers`; both have one size.
-void narrow(const graph::Node& node, std::span<const float> numbers, std::span<float> out);
+/// Writes what the node makes of `numbers`, its input `input`; both have one size.
+void narrow(const graph::Node& node, std::size_t input, std::span<const float> numbers,
+            std::span<float> out);
 
-/// A constant as fp32; the codes of an I8 one as they are.
+/// A constant as fp32; nothing for codes, which has_narrow_weight() nodes alone read.
 std::vector<float> numbers_of(const graph::Constant& constant);
 
-/// The node's weight rounded to bf16, where it is a product at bf16 whose weight is stored in
-/// another type; nothing elsewhere.
-std::vector<float> narrow_weight(const graph::Graph& graph, const graph::Node& node);
+/// Whether the node is a product that takes graph::weight_numbers() instead of what is stored.
+bool has_narrow_weight(const graph::Node& node);
 
 }  // namespace assay::backend::reference

@@ -41,6 +41,7 @@ void run(const graph::Reshape& op, const Call& call);
 void run(const graph::Transpose& op, const Call& call);
 void run(const graph::Resize& op, const Call& call);
 void run(const graph::Mean& op, const Call& call);
+void run(const graph::FakeQuantize& op, const Call& call);
 
 /// The most doubles that the operator puts into Call::scratch.
 std::size_t scratch_size(const graph::Graph& graph, const graph::Node& node);

@@ -7,6 +7,7 @@
 #include "backend/reference/narrow.h"
 #include "backend/reference/session.h"
 #include "base/error.h"
+#include "graph/emulate.h"
 
 namespace assay::backend::reference {
 namespace {
@@ -19,11 +20,12 @@ std::string tactic_of(const graph::Node& node) {
 /// "reference, 1 thread", and which formats are emulated.
 std::string describe(const graph::Graph& graph) {
   std::string emulated;
-  for (const auto precision : {graph::Precision::bf16, graph::Precision::int8}) {
-    if (std::ranges::find(graph.nodes, precision, &graph::Node::precision) == graph.nodes.end()) {
+  for (const auto precision : graph::kPrecisions) {
+    if (precision == graph::Precision::fp32 ||
+        std::ranges::find(graph.nodes, precision, &graph::Node::precision) == graph.nodes.end()) {
       continue;
     }
-    emulated += fmt::format("{}{}", emulated.empty() ? ", " : " and ", graph::name(precision));
+    emulated += fmt::format(", {}", graph::name(precision));
   }
   return fmt::format("reference, 1 thread{}{}", emulated, emulated.empty() ? "" : " emulated");
 }
@@ -78,7 +80,8 @@ std::unique_ptr<Plan> lower(std::shared_ptr<const graph::Graph> graph,
   }
   for (const graph::Node& node : graph->nodes) {
     program->scratch = std::max(program->scratch, scratch_size(*graph, node));
-    program->weights.push_back(narrow_weight(*graph, node));
+    program->weights.push_back(has_narrow_weight(node) ? graph::weight_numbers(*graph, node)
+                                                       : std::vector<float>());
     count_narrow(*graph, node, *program);
   }
   program->graph = std::move(graph);

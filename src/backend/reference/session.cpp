@@ -79,11 +79,12 @@ void Session::gather_inputs(std::size_t node_index, int image) {
   }
   for (std::size_t i = 0; i < narrow_inputs(node); ++i) {
     const std::span<float> narrowed = std::span(narrow_[i]).first(inputs_[i].numbers.size());
-    narrow(node, inputs_[i].numbers, narrowed);
+    narrow(node, i, inputs_[i].numbers, narrowed);
     inputs_[i].numbers = narrowed;
   }
   const std::vector<float>& weight = program_->weights[node_index];
-  if (!weight.empty()) inputs_[1].numbers = weight;
+  if (weight.empty()) return;
+  inputs_[graph::kWeightInput].numbers = weight;
 }
 
 void Session::compute(std::size_t node_index, int batch) {

@@ -1,0 +1,109 @@
+#include "backend/cpu/kernels/fake_quantize.h"
+
+#include <cstddef>
+
+#include "numerics/bf16.h"
+#include "numerics/fp16.h"
+#include "numerics/int8.h"
+
+// clang-format off
+#include "backend/cpu/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels/fake_quantize.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// clang-format on
+
+#include "backend/cpu/kernels/fake_quantize-inl.h"
+#include "backend/cpu/kernels/partial-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::backend::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+using Tag = hn::ScalableTag<float>;
+using Vector = hn::Vec<Tag>;
+constexpr std::int64_t kLanes = hn::MaxLanes(Tag());
+
+struct ToE4m3 {
+  float scale;
+  HWY_INLINE Vector operator()(Vector x) const {
+    const Tag d;
+    const Vector rounded = RoundToE4m3(d, hn::Mul(x, hn::Set(d, 1.0F / scale)));
+    return hn::Mul(rounded, hn::Set(d, scale));
+  }
+};
+
+/// As numerics::AffineU8, whose zero point is added without a rounding in between: what a target
+/// without FMA has no instruction for.
+struct ToAffineU8 {
+  numerics::AffineU8 affine;
+  HWY_INLINE Vector operator()(Vector x) const {
+    const Tag d;
+    const float scale = affine.scale;
+    const Vector zero = hn::Set(d, static_cast<float>(affine.zero_point));
+    const Vector code = hn::MulAdd(x, hn::Set(d, 1.0F / scale), zero);
+    const Vector known = hn::IfThenZeroElse(hn::IsNaN(code), code);
+    const Vector inside = hn::Clamp(known, hn::Zero(d), hn::Set(d, 255.0F));
+    return hn::Mul(hn::Sub(hn::Round(inside), zero), hn::Set(d, scale));
+  }
+};
+
+template <class Op>
+void map(const float* x, float* y, std::int64_t count, Op op) {
+  const Tag d;
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(op(hn::LoadU(d, x + i)), d, y + i);
+  const Partial tail{count - i};
+  if (i < count) tail.store(d, op(tail.load(d, x + i)), y + i);
+}
+
+void to_e4m3(float scale, const float* x, float* y, std::int64_t count) {
+  map(x, y, count, ToE4m3{scale});
+}
+
+void to_affine_u8(const numerics::AffineU8& affine, const float* x, float* y, std::int64_t count) {
+  if (HWY_NATIVE_FMA) {
+    map(x, y, count, ToAffineU8{affine});
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) y[i] = affine.decode(affine.encode(x[i]));
+  }
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace assay::backend::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::backend::cpu {
+namespace {
+
+HWY_EXPORT(to_e4m3);
+HWY_EXPORT(to_affine_u8);
+
+template <typename Format>
+void to_format(const float* x, float* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = Format::decode(Format::encode(x[i]));
+}
+
+}  // namespace
+
+void fake_quantize(const graph::FakeQuantize& op, const float* x, float* y, std::int64_t count) {
+  const auto scale = static_cast<float>(op.scale);
+  switch (op.format) {
+    case graph::NumberFormat::e4m3:
+      return HWY_DYNAMIC_DISPATCH(to_e4m3)(scale, x, y, count);
+    case graph::NumberFormat::affine_u8:
+      return HWY_DYNAMIC_DISPATCH(to_affine_u8)({scale, static_cast<std::uint8_t>(op.zero_point)},
+                                                x, y, count);
+    case graph::NumberFormat::fp16:
+      return to_format<numerics::Fp16>(x, y, count);
+    case graph::NumberFormat::bf16:
+      return to_format<numerics::Bf16>(x, y, count);
+  }
+}
+
+}  // namespace assay::backend::cpu
+#endif  // HWY_ONCE
