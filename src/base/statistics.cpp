@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -30,6 +31,30 @@ std::size_t order_statistic(std::size_t n, double tail) {
     ++k;
   }
   return k;
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014): the standard's distributions differ from library to
+/// library, these numbers do not.
+class Draws {
+ public:
+  /// Uniform in [0, bound), by the upper half of a product.
+  std::uint32_t below(std::uint32_t bound) {
+    state_ += 0x9e3779b97f4a7c15U;
+    std::uint64_t mixed = state_;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9U;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebU;
+    mixed ^= mixed >> 31;
+    return static_cast<std::uint32_t>(((mixed >> 32) * bound) >> 32);
+  }
+
+ private:
+  std::uint64_t state_ = 1;
+};
+
+/// The value below which `share` of the `ordered` lie, by the nearest rank.
+double percentile(std::span<const double> ordered, double share) {
+  const auto last = static_cast<double>(ordered.size() - 1);
+  return ordered[static_cast<std::size_t>(std::nearbyint(share * last))];
 }
 
 }  // namespace
@@ -61,6 +86,34 @@ Interval wilson_interval(std::uint64_t successes, std::uint64_t trials) {
   // At p = 0 and 1 the bound is exact; rounding must not push it past.
   return {successes == 0 ? 0 : (centre - spread) / scale,
           successes == trials ? 1 : (centre + spread) / scale};
+}
+
+double mcnemar_exact(std::uint64_t lost, std::uint64_t gained) {
+  const std::uint64_t trials = lost + gained;
+  const std::uint64_t fewer = std::min(lost, gained);
+  double log_term = -static_cast<double>(trials) * std::numbers::ln2;
+  double tail = 0;
+  for (std::uint64_t k = 0; k <= fewer; ++k) {
+    tail += std::exp(log_term);
+    log_term += std::log(static_cast<double>(trials - k) / static_cast<double>(k + 1));
+  }
+  return std::min(1.0, 2 * tail);
+}
+
+Interval bootstrap_interval(std::uint64_t items, const Statistic& statistic, int resamples) {
+  if (items == 0 || items > std::numeric_limits<std::uint32_t>::max() || resamples < 1)
+    fail(ErrorKind::bad_input, "a bootstrap of {} items and {} resamples was asked for", items,
+         resamples);
+  Draws draws;
+  std::vector<std::uint32_t> drawn(items);
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(resamples));
+  for (int i = 0; i < resamples; ++i) {
+    for (std::uint32_t& item : drawn) item = draws.below(static_cast<std::uint32_t>(items));
+    values.push_back(statistic(drawn));
+  }
+  std::sort(values.begin(), values.end());
+  return {percentile(values, 0.025), percentile(values, 0.975)};
 }
 
 }  // namespace assay

@@ -67,5 +67,47 @@ TEST(WilsonInterval, NothingTriedIsNothingKnown) {
   EXPECT_THROW(static_cast<void>(wilson_interval(2, 1)), Error);
 }
 
+// scipy.stats.binomtest(lost, lost + gained).pvalue.
+TEST(McNemar, ExactBinomialTail) {
+  EXPECT_EQ(mcnemar_exact(0, 0), 1.0);
+  EXPECT_EQ(mcnemar_exact(7, 7), 1.0);
+  EXPECT_NEAR(mcnemar_exact(0, 5), 0.0625, 1e-12);
+  EXPECT_NEAR(mcnemar_exact(1, 9), 0.021484375, 1e-12);
+  EXPECT_NEAR(mcnemar_exact(9, 1), 0.021484375, 1e-12);
+  EXPECT_NEAR(mcnemar_exact(3, 12), 0.03515625, 1e-12);
+  EXPECT_LT(mcnemar_exact(0, 5000), 1e-300);
+}
+
+TEST(Bootstrap, CoversAMeanAsTheNormalApproximationDoes) {
+  std::vector<double> items;
+  for (int i = 0; i < 400; ++i) items.push_back(i % 2);  // mean 0.5, deviation 0.5
+  const auto mean = [&](std::span<const std::uint32_t> drawn) {
+    double sum = 0;
+    for (const std::uint32_t item : drawn) sum += items[item];
+    return sum / static_cast<double>(drawn.size());
+  };
+  const Interval interval = bootstrap_interval(items.size(), mean);
+  EXPECT_NEAR(interval.low, 0.5 - 1.96 * 0.5 / 20, 0.006);
+  EXPECT_NEAR(interval.high, 0.5 + 1.96 * 0.5 / 20, 0.006);
+  const Interval again = bootstrap_interval(items.size(), mean);
+  EXPECT_EQ(interval.low, again.low);
+  EXPECT_EQ(interval.high, again.high);
+}
+
+TEST(Bootstrap, DrawsEveryItemAboutEquallyOften) {
+  std::vector<int> count(10, 0);
+  bootstrap_interval(10, [&](std::span<const std::uint32_t> drawn) {
+    for (const std::uint32_t item : drawn) ++count.at(item);
+    return 0.0;
+  });
+  for (const int times : count) EXPECT_NEAR(times, 2000, 200);
+}
+
+TEST(Bootstrap, RefusesNothingToDraw) {
+  const auto zero = [](std::span<const std::uint32_t>) { return 0.0; };
+  EXPECT_THROW(static_cast<void>(bootstrap_interval(0, zero)), Error);
+  EXPECT_THROW(static_cast<void>(bootstrap_interval(5, zero, 0)), Error);
+}
+
 }  // namespace
 }  // namespace assay
