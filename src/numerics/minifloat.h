@@ -1,7 +1,7 @@
 #pragma once
 /// The arithmetic that the small binary floating-point formats share: sign, exponent, mantissa,
 /// subnormals, as IEEE 754 lays them out. Each format is a Minifloat with its own widths; see
-/// fp16.h, bf16.h, e4m3.h and e5m2.h.
+/// fp16.h, e4m3.h, e5m2.h and e2m1.h.
 #include <bit>
 #include <cstdint>
 #include <limits>
