@@ -5,7 +5,6 @@
 
 #include "assay/assay.h"
 #include "base/progress.h"
-#include "cli/boundaries.h"
 #include "cli/cli.h"
 #include "cli/console.h"
 #include "cli/input_bytes.h"
@@ -14,6 +13,7 @@
 #include "cli/table.h"
 #include "cli/target_options.h"
 #include "cli/verb.h"
+#include "pipeline/boundaries.h"
 #include "pipeline/measure.h"
 
 namespace assay::cli {
@@ -36,17 +36,29 @@ struct Options {
 struct Outcome {
   ModelInfo info;
   Machine machine;
-  std::vector<Boundary> boundaries;
+  std::vector<pipeline::Boundary> boundaries;
   std::vector<pipeline::Timing> timings;
   std::size_t photo_bytes = 0;
 };
 
-std::vector<Boundary> chosen_boundaries(const std::string& name) {
-  std::vector<Boundary> chosen;
-  for (const Boundary& boundary : {kDevice, kCall, kEndToEnd}) {
+std::vector<pipeline::Boundary> chosen_boundaries(const std::string& name) {
+  std::vector<pipeline::Boundary> chosen;
+  for (const pipeline::Boundary& boundary :
+       {pipeline::kDevice, pipeline::kCall, pipeline::kEndToEnd}) {
     if (name == "all" || name == boundary.name) chosen.push_back(boundary);
   }
   return chosen;
+}
+
+/// As many as the rotation needs, all different.
+std::vector<image::Image> random_images(const ModelInfo& info, int batch) {
+  std::vector<image::Image> images;
+  const int count = pipeline::BoundaryInputs::kInputs * batch;
+  for (int i = 1; i <= count; ++i) {
+    images.push_back(
+        random_image(info.input_width, info.input_height, static_cast<std::uint32_t>(i)));
+  }
+  return images;
 }
 
 Outcome measure(const Options& options) {
@@ -58,10 +70,12 @@ Outcome measure(const Options& options) {
   std::vector<std::byte> photo =
       options.image.empty() ? sample_photo(kPhotoSeed) : read_image_bytes(options.image);
   outcome.photo_bytes = photo.size();
-  BoundaryInputs inputs(classifier, options.target.batch, std::move(photo));
+  pipeline::BoundaryInputs inputs(classifier, options.target.batch,
+                                  random_images(outcome.info, options.target.batch),
+                                  {std::move(photo)});
   inputs.verify();
   std::vector<pipeline::Candidate> candidates;
-  for (const Boundary& boundary : outcome.boundaries) {
+  for (const pipeline::Boundary& boundary : outcome.boundaries) {
     candidates.push_back(inputs.candidate(boundary));
   }
   const int rounds = options.measure.warmup + options.measure.iterations;
@@ -97,22 +111,23 @@ Json to_json(const Options& options, const Outcome& outcome) {
                           {"images_per_second", images_per_second(options, timing)},
                           {"samples_seconds", timing.seconds}});
   }
-  return {{"bundle", options.bundle},
-          {"architecture", outcome.info.architecture},
-          {"precision", outcome.info.precision},
-          {"plan", outcome.info.plan},
-          {"batch", options.target.batch},
-          {"threads", threads(options, outcome)},
-          {"warmup", options.measure.warmup},
-          {"iterations", options.measure.iterations},
-          {"synchronization", kSynchronization},
-          {"order", kOrder},
-          {"inputs", fmt::format("{} random batches in rotation", BoundaryInputs::kInputs)},
-          {"image", photo_text(options, outcome)},
-          {"machine", to_json(outcome.machine)},
-          {"version", version()},
-          {"compiler", compiler()},
-          {"boundaries", boundaries}};
+  return {
+      {"bundle", options.bundle},
+      {"architecture", outcome.info.architecture},
+      {"precision", outcome.info.precision},
+      {"plan", outcome.info.plan},
+      {"batch", options.target.batch},
+      {"threads", threads(options, outcome)},
+      {"warmup", options.measure.warmup},
+      {"iterations", options.measure.iterations},
+      {"synchronization", kSynchronization},
+      {"order", kOrder},
+      {"inputs", fmt::format("{} random batches in rotation", pipeline::BoundaryInputs::kInputs)},
+      {"image", photo_text(options, outcome)},
+      {"machine", to_json(outcome.machine)},
+      {"version", version()},
+      {"compiler", compiler()},
+      {"boundaries", boundaries}};
 }
 
 void print(const Options& options, const Outcome& outcome, Console& console) {

@@ -13,12 +13,12 @@
 #include "base/progress.h"
 #include "cli/cli.h"
 #include "cli/console.h"
-#include "cli/image_batch.h"
 #include "cli/image_paths.h"
 #include "cli/input_bytes.h"
 #include "cli/target_options.h"
 #include "cli/verb.h"
 #include "pipeline/classifier.h"
+#include "pipeline/image_batch.h"
 
 namespace assay::cli {
 namespace {
@@ -135,7 +135,7 @@ class Runner {
   const Options& options_;
   Console& console_;
   const Classifier classifier_;
-  ImageBatch batch_;
+  pipeline::ImageBatch batch_;
   std::vector<std::string> names_;  ///< of the images in batch_
   std::optional<Progress> progress_;
   ExitCode exit_ = kDone;

@@ -10,13 +10,13 @@
 namespace assay::image {
 namespace {
 
-void check(const std::filesystem::path& file, const Image& image) {
+void check(const std::string& what, const Image& image) {
   const bool whole = image.width >= 1 && image.height >= 1 &&
                      image.pixels.size() == static_cast<std::size_t>(image.width) *
                                                 static_cast<std::size_t>(image.height) * 3;
   if (!whole) {
     fail(ErrorKind::bad_input, "{}: an image of {} × {} pixels with {} bytes cannot be written",
-         file.string(), image.width, image.height, image.pixels.size());
+         what, image.width, image.height, image.pixels.size());
   }
 }
 
@@ -43,10 +43,8 @@ std::string npy_header(std::string_view type, std::string_view shape) {
   return header + dictionary;
 }
 
-}  // namespace
-
-void write_png(const std::filesystem::path& file, const Image& image) {
-  check(file, image);
+std::vector<std::byte> png_bytes(const std::string& what, const Image& image) {
+  check(what, image);
   png_image header{};
   header.version = PNG_IMAGE_VERSION;
   header.width = static_cast<png_uint_32>(image.width);
@@ -56,14 +54,23 @@ void write_png(const std::filesystem::path& file, const Image& image) {
   std::vector<std::byte> bytes(size);
   if (png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr) ==
       0) {
-    fail(ErrorKind::internal, "{}: libpng cannot write the image: {}", file.string(),
+    fail(ErrorKind::internal, "{}: libpng cannot write the image: {}", what,
          static_cast<const char*>(header.message));
   }
-  write_file(file, std::span(bytes).first(size));
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_png(const Image& image) { return png_bytes("a PNG", image); }
+
+void write_png(const std::filesystem::path& file, const Image& image) {
+  write_file(file, png_bytes(file.string(), image));
 }
 
 void write_npy(const std::filesystem::path& file, const Image& image) {
-  check(file, image);
+  check(file.string(), image);
   const std::string header = npy_header("|u1", fmt::format("{}, {}, 3", image.height, image.width));
   write_file(file, std::as_bytes(std::span(header)), std::as_bytes(std::span(image.pixels)));
 }

@@ -1,14 +1,13 @@
-#include "cli/boundaries.h"
+#include "pipeline/boundaries.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
-#include "cli/image_batch.h"
-#include "cli/sample_image.h"
 #include "pipeline/classifier.h"
+#include "pipeline/image_batch.h"
 
-namespace assay::cli {
+namespace assay::pipeline {
 namespace {
 
 constexpr int kTopLabels = 5;
@@ -20,11 +19,11 @@ struct BatchInput {
   std::vector<float> tensor;  ///< the same images, normalized
 };
 
-BatchInput make_input(const image::Transform& transform, int batch, int which) {
+BatchInput make_input(const image::Transform& transform, int batch, int which,
+                      std::span<const image::Image> images) {
   BatchInput input;
   for (int i = 0; i < batch; ++i) {
-    const image::Image image = random_image(transform.input_width, transform.input_height,
-                                            static_cast<std::uint32_t>(which * batch + i + 1));
+    const image::Image& image = images[static_cast<std::size_t>(which * batch + i) % images.size()];
     std::vector<float> tensor(image.pixels.size());
     image::normalize_hwc(image, transform, tensor);
     input.rgb.insert(input.rgb.end(), image.pixels.begin(), image.pixels.end());
@@ -42,16 +41,19 @@ void check_finite(std::string_view boundary, std::span<const float> logits) {
 }  // namespace
 
 struct BoundaryInputs::State {
-  State(Classifier loaded, int images, std::vector<std::byte> file)
+  State(Classifier loaded, int size, std::span<const image::Image> images,
+        std::vector<std::vector<std::byte>> files)
       : classifier(std::move(loaded)),
         lease(classifier.state().sessions.take()),
-        batch(images),
-        photo(std::move(file)),
-        encoded(classifier, images) {
+        batch(size),
+        photos(std::move(files)),
+        encoded(classifier, size) {
+    if (images.empty() || photos.empty())
+      fail(ErrorKind::bad_input, "{}: no image to time it on", classifier.info().architecture);
     const auto classes = static_cast<std::size_t>(classifier.info().classes);
     logits.resize(classes * static_cast<std::size_t>(batch));
     for (int i = 0; i < kInputs; ++i) {
-      inputs.push_back(make_input(classifier.state().bundle.transform, batch, i));
+      inputs.push_back(make_input(classifier.state().bundle.transform, batch, i, images));
     }
   }
 
@@ -66,13 +68,14 @@ struct BoundaryInputs::State {
     classifier.run_rgb(input.rgb, batch, logits);
   }
 
-  void run_end_to_end() {
+  void run_end_to_end(int iteration) {
     encoded.clear();
-    while (!encoded.full()) encoded.add(photo, "the image to measure");
+    for (auto next = static_cast<std::size_t>(iteration); !encoded.full(); ++next)
+      encoded.add(photos[next % photos.size()], "the image to measure");
     encoded.run();
     labels.clear();
     for (int i = 0; i < batch; ++i) {
-      for (const int index : pipeline::top_k(encoded.logits(i), kTopLabels)) {
+      for (const int index : top_k(encoded.logits(i), kTopLabels)) {
         labels.emplace_back(classifier.labels()[static_cast<std::size_t>(index)]);
       }
     }
@@ -92,21 +95,23 @@ struct BoundaryInputs::State {
   }
 
   const Classifier classifier;
-  pipeline::SessionPool::Lease lease;
+  SessionPool::Lease lease;
   const int batch;
-  const std::vector<std::byte> photo;
+  const std::vector<std::vector<std::byte>> photos;
   ImageBatch encoded;
   std::vector<BatchInput> inputs;
   std::vector<float> logits;
   std::vector<std::string_view> labels;
 };
 
-BoundaryInputs::BoundaryInputs(Classifier classifier, int batch, std::vector<std::byte> photo)
-    : state_(std::make_unique<State>(std::move(classifier), batch, std::move(photo))) {}
+BoundaryInputs::BoundaryInputs(Classifier classifier, int batch,
+                               std::span<const image::Image> images,
+                               std::vector<std::vector<std::byte>> photos)
+    : state_(std::make_unique<State>(std::move(classifier), batch, images, std::move(photos))) {}
 
 BoundaryInputs::~BoundaryInputs() = default;
 
-pipeline::Candidate BoundaryInputs::candidate(const Boundary& boundary) {
+Candidate BoundaryInputs::candidate(const Boundary& boundary) {
   State* const state = state_.get();
   if (boundary.name == kDevice.name) {
     return {std::string(boundary.name), [state](int iteration) { state->run_device(iteration); }};
@@ -114,7 +119,7 @@ pipeline::Candidate BoundaryInputs::candidate(const Boundary& boundary) {
   if (boundary.name == kCall.name) {
     return {std::string(boundary.name), [state](int iteration) { state->run_call(iteration); }};
   }
-  return {std::string(boundary.name), [state](int) { state->run_end_to_end(); }};
+  return {std::string(boundary.name), [state](int iteration) { state->run_end_to_end(iteration); }};
 }
 
 void BoundaryInputs::verify() {
@@ -137,10 +142,10 @@ void BoundaryInputs::verify() {
     }
   }
   state.reproduced(kEndToEnd.name, [&] {
-    state.run_end_to_end();
+    state.run_end_to_end(0);
     const std::span<const float> logits = state.encoded.logits(0);
     return std::vector<float>(logits.begin(), logits.end());
   });
 }
 
-}  // namespace assay::cli
+}  // namespace assay::pipeline

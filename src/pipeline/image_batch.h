@@ -7,7 +7,7 @@
 
 #include "assay/assay.h"
 
-namespace assay::cli {
+namespace assay::pipeline {
 
 /// Decodes, resizes and crops images one by one, then runs them in one call. For one thread.
 class ImageBatch {
@@ -38,4 +38,4 @@ class ImageBatch {
   std::vector<float> features_;
 };
 
-}  // namespace assay::cli
+}  // namespace assay::pipeline

@@ -1,11 +1,11 @@
-#include "cli/image_batch.h"
+#include "pipeline/image_batch.h"
 
 #include <algorithm>
 
 #include "pipeline/classifier.h"
 #include "pipeline/preprocess.h"
 
-namespace assay::cli {
+namespace assay::pipeline {
 namespace {
 
 std::size_t image_bytes(const ModelInfo& info) {
@@ -33,7 +33,7 @@ ImageBatch::ImageBatch(Classifier classifier, int capacity)
 void ImageBatch::add(std::span<const std::byte> file, std::string_view what) {
   const Classifier::State& state = classifier_.state();
   const image::Image decoded = image::decode(file, what, state.decode);
-  const image::Image resized = pipeline::resize_and_crop(decoded, what, state.bundle.transform);
+  const image::Image resized = resize_and_crop(decoded, what, state.bundle.transform);
   std::ranges::copy(
       resized.pixels,
       part<std::uint8_t>(rgb_, size_, static_cast<int>(resized.pixels.size())).begin());
@@ -56,4 +56,4 @@ std::span<const float> ImageBatch::features(int i) const {
   return part<const float>(features_, i, classifier_.info().features);
 }
 
-}  // namespace assay::cli
+}  // namespace assay::pipeline

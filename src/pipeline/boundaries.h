@@ -1,15 +1,17 @@
 #pragma once
-/// The three boundaries that `assay bench` times.
+/// The three boundaries at which a classifier is timed.
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "assay/assay.h"
+#include "image/image.h"
 #include "pipeline/measure.h"
 
-namespace assay::cli {
+namespace assay::pipeline {
 
 /// A boundary by name, and in words where its time starts and stops.
 struct Boundary {
@@ -21,18 +23,21 @@ inline constexpr Boundary kCall{"call",
                                 "resized and cropped 8-bit RGB on the host to logits on the host"};
 inline constexpr Boundary kEndToEnd{"e2e", "encoded file bytes to labels"};
 
-/// A classifier with inputs to time it on: several random ones in rotation, so that no run finds
-/// its input in the nearest cache because the last one left it there.
+/// A classifier with inputs to time it on: several in rotation, so that no run finds its input in
+/// the nearest cache because the last one left it there.
 class BoundaryInputs {
  public:
-  /// `photo` is an encoded image file for the end-to-end boundary.
-  BoundaryInputs(Classifier classifier, int batch, std::vector<std::byte> photo);
+  /// `images`, resized and cropped already, make up the batches, over again where there are fewer
+  /// than kInputs batches of them; `photos` are encoded image files for the end-to-end boundary.
+  /// Neither may be empty.
+  BoundaryInputs(Classifier classifier, int batch, std::span<const image::Image> images,
+                 std::vector<std::vector<std::byte>> photos);
   BoundaryInputs(const BoundaryInputs&) = delete;
   BoundaryInputs& operator=(const BoundaryInputs&) = delete;
   ~BoundaryInputs();
 
   /// One candidate a boundary; they live as long as this object.
-  [[nodiscard]] pipeline::Candidate candidate(const Boundary& boundary);
+  [[nodiscard]] Candidate candidate(const Boundary& boundary);
 
   /// Runs every boundary twice on every input, before anything is timed. Throws internal where
   /// logits are not finite, differ between the two runs, or differ between the device and the call
@@ -46,4 +51,4 @@ class BoundaryInputs {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace assay::cli
+}  // namespace assay::pipeline
