@@ -64,9 +64,24 @@ image::Transform decode_transform(Fields fields) {
   return transform;
 }
 
+std::vector<std::string> decode_texts(Fields& fields, const std::string& key) {
+  std::vector<std::string> texts;
+  for (const Json& text : fields.array(key)) {
+    if (!text.is_string())
+      fail(ErrorKind::corrupt, "{} needs to be an array of strings", fields.name_of(key));
+    texts.push_back(text.get<std::string>());
+  }
+  return texts;
+}
+
 quant::CalibrationSource decode_calibration(Fields fields) {
   quant::CalibrationSource source;
-  source.observer = fields.text("observer");
+  // Bundles of earlier versions name the one observer that there was.
+  if (fields.has("observer")) {
+    source.observers = {fields.text("observer")};
+  } else {
+    source.observers = decode_texts(fields, "observers");
+  }
   source.images = fields.integer("images", 1, kAny);
   source.stride = fields.integer("stride", 1, kAny);
   source.offset = fields.integer("offset", 0, kAny);
@@ -99,7 +114,7 @@ void decode_model(Fields fields, Bundle& bundle) {
   bundle.provenance.architecture = fields.text("architecture");
   bundle.provenance.family = fields.text("family");
   bundle.precision = fields.text("precision");
-  if (!quant::precision_from_name(bundle.precision))
+  if (!graph::precision_from_name(bundle.precision))
     fail(ErrorKind::unsupported,
          "precision \"{:.40}\", but this build of Assay knows fp32, bf16 and int8",
          bundle.precision);
@@ -128,7 +143,7 @@ void check_precision(const Json& features, const Bundle& bundle) {
 
 /// No product is in a narrower format than the bundle says.
 void check_nodes(const graph::Graph& graph, const Bundle& bundle) {
-  const graph::Precision narrowest = *quant::precision_from_name(bundle.precision);
+  const graph::Precision narrowest = *graph::precision_from_name(bundle.precision);
   for (const graph::Node& node : graph.nodes)
     if (node.precision > narrowest)
       fail(ErrorKind::corrupt, "the graph's node \"{:.80}\" is {}, but the precision is {}",

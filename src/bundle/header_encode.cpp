@@ -28,7 +28,7 @@ Json encode_provenance(const Provenance& provenance) {
                {"config", provenance.config_text}};
   if (provenance.calibration) {
     const quant::CalibrationSource& source = *provenance.calibration;
-    json["calibration"] = {{"observer", source.observer},
+    json["calibration"] = {{"observers", source.observers},
                            {"images", source.images},
                            {"stride", source.stride},
                            {"offset", source.offset},

@@ -32,7 +32,10 @@ pipeline::CalibrateReport calibrate(const Options& options, const bundle::Bundle
                              {.selection = options.calibrate.selection, .require_labels = false});
   Progress bar("calibrate", dataset->size().value_or(0));
   pipeline::CalibrateOptions calibrate = options.calibrate;
-  calibrate.progress = [&bar](std::uint64_t, auto) { bar.advance(); };
+  calibrate.progress = [&bar, before = std::uint64_t{0}](std::uint64_t done, auto) mutable {
+    bar.advance(done - before);
+    before = done;
+  };
   return pipeline::calibrate(bundle, *dataset, calibrate);
 }
 
@@ -46,9 +49,9 @@ Json to_json(const Options& options, const pipeline::CalibrateReport& report) {
           {"bundle", options.bundle},
           {"data", options.data},
           {"architecture", calibration.architecture},
-          {"observer", calibration.source.observer},
+          {"observers", calibration.source.observers},
           {"images", calibration.source.images},
-          {"layers", calibration.layers.size()},
+          {"operands", calibration.operands.size()},
           {"failed", std::move(failed)}};
 }
 
@@ -75,9 +78,9 @@ ExitCode run_calibrate(const Options& options, Console& console) {
   if (console.json()) {
     console.json_answer(to_json(options, report));
   } else {
-    console.line(fmt::format("{}: {}, {} of {} layers' inputs over {} images", options.output,
-                             report.calibration.architecture, source.observer,
-                             report.calibration.layers.size(), source.images));
+    console.line(fmt::format("{}: {}, {} operands over {} images by {}", options.output,
+                             report.calibration.architecture, report.calibration.operands.size(),
+                             source.images, fmt::join(source.observers, ", ")));
   }
   return report.failed.empty() ? kDone : kBadInput;
 }
@@ -93,24 +96,28 @@ void add_calibrate(Parser& parser) {
   constexpr std::int64_t kMany = std::int64_t{1} << 62;
   const auto options = std::make_shared<Options>();
   pipeline::CalibrateOptions& calibrate = options->calibrate;
-  Verb verb(parser, "calibrate", "Find the ranges that an int8 build needs");
+  Verb verb(parser, "calibrate", "Find the ranges that int8 and fp8 builds need");
   verb.word(options->bundle, "BUNDLE", "What 'assay build' wrote, at precision fp32");
   verb.option(options->data, "--data", "DATA",
               "Images as 'assay eval' takes them; labels are not needed", Need::required);
   verb.option(options->output, "-o,--output", "FILE",
               "The calibration to write; replaced if it is there", Need::required);
-  verb.choice(calibrate.observer, "--observer", observer_names(),
-              "What becomes of the numbers that a layer reads: max keeps the smallest and largest");
+  verb.choices(calibrate.observers, "--observer", "NAME", observer_names(),
+               fmt::format("What makes a range of the numbers that a layer reads; may be repeated: "
+                           "{} (default: all)",
+                           fmt::join(quant::observers(), ", ")));
   verb.number(calibrate.selection.stride, "--stride", {1, kMany}, "Take every N-th image");
   verb.number(calibrate.selection.offset, "--offset", {0, kMany},
               "Begin at image N, counting from 0");
   verb.number(calibrate.selection.limit, "--limit", {1, kMany},
               "Take N images at most (default: all)");
   verb.number(calibrate.threads, "--threads", {1, kMaxThreads},
-              "Threads the network uses (default: every core this process may use)");
+              "Images that run at once (default: one a core this process may use)");
+  verb.flag(calibrate.exif_rotate, "--exif-rotate",
+            "Turn images as their EXIF orientation says; timm does not");
   verb.json_flag();
   verb.footer(
-      "Memory is one image's, however many there are. An image that can't be decoded is reported\n"
+      "Memory does not grow with the number of images. An image that can't be decoded is reported\n"
       "and left out; the exit code is then 3.\n"
       "Example:\n"
       "  assay calibrate xxs.assay --data examples/fashion-mnist/t10k-images-idx3-ubyte.gz \\\n"

@@ -26,7 +26,7 @@ Json provenance_json(const bundle::Provenance& provenance) {
             {"tool_version", provenance.tool_version}};
   if (provenance.calibration) {
     const quant::CalibrationSource& source = *provenance.calibration;
-    json["calibration"] = {{"observer", source.observer},
+    json["calibration"] = {{"observers", source.observers},
                            {"images", source.images},
                            {"stride", source.stride},
                            {"offset", source.offset},

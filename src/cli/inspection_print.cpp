@@ -46,9 +46,9 @@ void add_provenance(const bundle::Provenance& provenance, Table& table) {
     const quant::CalibrationSource& source = *provenance.calibration;
     const std::string limit =
         source.limit == 0 ? "no limit" : fmt::format("limit {}", source.limit);
-    table.row(
-        {"calibrated", fmt::format("{} over {} images (offset {}, stride {}, {})", source.observer,
-                                   source.images, source.offset, source.stride, limit)});
+    table.row({"calibrated", fmt::format("{} over {} images (offset {}, stride {}, {})",
+                                         fmt::join(source.observers, ", "), source.images,
+                                         source.offset, source.stride, limit)});
   }
 }
 

@@ -69,6 +69,15 @@ void Verb::choice(std::string& target, const std::string& name,
       ->type_name(type);
 }
 
+void Verb::choices(std::vector<std::string>& target, const std::string& name,
+                   const std::string& type, const std::vector<std::string>& choices,
+                   const std::string& help) {
+  state_->verb.add_option(name, target, help)
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(choices).description(""))
+      ->type_name(type);
+}
+
 void Verb::number(int& target, const std::string& name, Bounds bounds, const std::string& help) {
   CLI::Option* option = state_->verb.add_option(name, target, help);
   option->check(decimal())->check(range(bounds))->type_name("N");

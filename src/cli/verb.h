@@ -40,6 +40,9 @@ class Verb {
               const std::string& help, Need need = Need::optional);
   void choice(std::string& target, const std::string& name, const std::vector<std::string>& choices,
               const std::string& help);
+  /// May be given several times, each with one of `choices`.
+  void choices(std::vector<std::string>& target, const std::string& name, const std::string& type,
+               const std::vector<std::string>& choices, const std::string& help);
   void number(int& target, const std::string& name, Bounds bounds, const std::string& help);
   void number(std::uint64_t& target, const std::string& name, Bounds bounds,
               const std::string& help);

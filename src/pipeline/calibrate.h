@@ -1,5 +1,5 @@
 #pragma once
-/// Runs an fp32 bundle's network over calibration images and says what its products read.
+/// Runs an fp32 bundle's network over calibration images and says what its layers read.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -14,11 +14,12 @@
 namespace assay::pipeline {
 
 struct CalibrateOptions {
-  std::string observer = "max";
-  int threads = 0;  ///< 0: available_cores()
+  std::vector<std::string> observers;  ///< of quant::observers(), each once; none: all there are
+  int threads = 0;                     ///< images run at once; 0: available_cores()
+  bool exif_rotate = false;
   /// What `dataset` was opened with; it is kept in the calibration.
   Selection selection;
-  /// Called after each image with the samples done and how many there will be, where known.
+  /// Called now and then with the samples done and how many there will be, where known.
   std::function<void(std::uint64_t done, std::optional<std::uint64_t> total)> progress;
 };
 
@@ -27,10 +28,12 @@ struct CalibrateReport {
   std::vector<FailedImage> failed;  ///< images that could not be read; the rest were run
 };
 
-/// Takes one image after another through decoding, preprocessing and the unfused network; memory is
-/// one image's, whatever the dataset. Labels are not looked at. Throws bad_input for a bundle that
-/// is not fp32, where no image is left to run, and where a layer's input is not finite (naming
-/// image and layer); unsupported for an unknown observer; and whatever Dataset::next throws.
+/// Takes images through decoding, preprocessing and the unfused network, `threads` at a time; the
+/// calibration does not depend on how many. Memory is that of as many images and the observers'
+/// (quant::Observation), whatever the dataset. Labels are not looked at. Throws bad_input for a
+/// bundle that is not fp32, where no image is left to run, and where an operand is not finite
+/// (naming image and layer), or is beyond quant::kLargestMagnitude; unsupported for an unknown
+/// observer; and whatever Dataset::next throws.
 CalibrateReport calibrate(const bundle::Bundle& bundle, Dataset& dataset,
                           const CalibrateOptions& options);
 

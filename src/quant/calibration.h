@@ -1,8 +1,9 @@
 #pragma once
-/// What calibration images showed of each product's input, as a value and as a file that people
-/// read, compare and edit: docs/calibration-format.md.
+/// What calibration images showed of each operand that may be narrow, as a value and as a file that
+/// people read, compare and edit: docs/calibration-format.md.
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,17 +17,33 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// What one product's input 0 was seen to hold.
-struct LayerRange {
-  std::string layer;  ///< the node's name
-  Range input;
-  bool operator==(const LayerRange&) const = default;
+/// The largest magnitude that a calibration holds. Scales are made of ranges, and what is computed
+/// with them is to stay a number in fp32.
+inline constexpr float kLargestMagnitude = 1e30F;
+
+/// The format that a range is for. Some observers look for the range that suits one format best.
+enum class Format : std::uint8_t { int8, e4m3 };
+/// "int8", "e4m3".
+std::string_view name(Format format);
+
+/// What one operand was seen to hold.
+struct OperandStats {
+  std::string layer;    ///< the node's name
+  std::string operand;  ///< "input"; attention has "query", "key" and "value"
+  /// By range_names() of the source's observers.
+  std::map<std::string, Range, std::less<>> ranges;
+  /// The largest magnitude each channel (last axis) held; inputs of linear layers have it.
+  std::vector<float> channel_max;
+  /// The mean of each channel over images and positions; inputs of linear layers and of ungrouped
+  /// convolutions have it.
+  std::vector<float> channel_mean;
+  bool operator==(const OperandStats&) const = default;
 };
 
 /// Where ranges come from, for whoever reads a calibration or what was built with one.
 struct CalibrationSource {
-  std::string observer;      ///< "max"
-  std::uint64_t images = 0;  ///< that were run, at least 1
+  std::vector<std::string> observers;  ///< at least one, each once
+  std::uint64_t images = 0;            ///< that were run, at least 1
   /// Which images of the data: those at offset, offset + stride, ..., `limit` at most (0: all).
   std::uint64_t stride = 1;
   std::uint64_t offset = 0;
@@ -38,18 +55,31 @@ struct Calibration {
   std::string architecture;
   std::string graph;  ///< graph::fingerprint of the fp32 graph that was run
   CalibrationSource source;
-  std::vector<LayerRange> layers;  ///< one a product, in execution order
+  std::vector<OperandStats> operands;  ///< in execution order
   bool operator==(const Calibration&) const = default;
 };
 
-/// The observers there are.
+/// The observers there are: "max", "moving_average", "percentile_99.9", "percentile_99.99",
+/// "percentile_99.999", "entropy", "mse".
 std::vector<std::string_view> observers();
+
+/// Under which names an observer's ranges are kept: its own, or one a format ("mse_int8",
+/// "mse_e4m3") where the range depends on the format.
+std::vector<std::string> range_names(std::string_view observer);
+
+/// The range by `observer` for numbers of `format`. Throws bad_input, saying with which --observer
+/// to calibrate, where there is none, and where there is no such observer.
+const Range& range_of(const OperandStats& stats, std::string_view observer, Format format);
+
+/// The operand's entry; null where there is none.
+const OperandStats* find(const Calibration& calibration, std::string_view layer,
+                         std::string_view operand);
 
 /// What is wrong with `source`; empty where nothing is.
 std::string problem_of(const CalibrationSource& source);
 
-/// The file's text: a JSON object with one layer a line, so that two files can be compared line by
-/// line. Equal calibrations give equal text.
+/// The file's text: a JSON object with one operand a line, so that two files can be compared line
+/// by line. Equal calibrations give equal text. Throws bad_input for a name that is not UTF-8.
 std::string to_text(const Calibration& calibration);
 
 /// The inverse, for text that nobody vouches for; `what` names it in messages. Throws bad_input or

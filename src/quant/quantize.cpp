@@ -39,7 +39,10 @@ RangesByLayer ranges_for(const graph::Graph& graph, const Calibration& calibrati
          calibration.architecture, calibration.graph, graph.name);
   }
   RangesByLayer ranges;
-  for (const LayerRange& layer : calibration.layers) ranges.emplace(layer.layer, layer.input);
+  for (const OperandStats& stats : calibration.operands) {
+    if (stats.operand != "input") continue;
+    ranges.emplace(stats.layer, range_of(stats, "max", Format::int8));
+  }
   std::size_t found = 0;
   for (const graph::Node& node : graph.nodes) {
     if (!is_calibrated(node)) continue;
@@ -49,15 +52,15 @@ RangesByLayer ranges_for(const graph::Graph& graph, const Calibration& calibrati
     ++found;
   }
   if (found == ranges.size()) return ranges;
-  for (const LayerRange& layer : calibration.layers) {
+  for (const OperandStats& stats : calibration.operands) {
     const bool known = std::ranges::any_of(graph.nodes, [&](const graph::Node& node) {
-      return node.name == layer.layer && is_calibrated(node);
+      return node.name == stats.layer && is_calibrated(node);
     });
-    if (!known) {
+    if (!known && stats.operand == "input") {
       fail(ErrorKind::bad_input,
            "the calibration has an entry for '{}', which is no linear layer or ungrouped "
            "convolution of {}",
-           layer.layer, graph.name);
+           stats.layer, graph.name);
     }
   }
   fail(ErrorKind::bad_input, "the calibration has an entry twice");
@@ -184,21 +187,6 @@ class Quantizer {
 };
 
 }  // namespace
-
-std::optional<Precision> precision_from_name(std::string_view name) {
-  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::int8}) {
-    if (graph::name(precision) == name) return precision;
-  }
-  return std::nullopt;
-}
-
-numerics::AffineU8 affine_for(Range range) {
-  const double low = std::min(range.low, 0.0F);
-  const double high = std::max(range.high, 0.0F);
-  const auto scale = static_cast<float>((high - low) / 255);
-  if (scale < kSmallestScale) return {1.0F, 0};
-  return {scale, static_cast<std::uint8_t>(std::clamp(std::nearbyint(-low / scale), 0.0, 255.0))};
-}
 
 graph::Graph quantize(const graph::Graph& graph, Precision precision,
                       const Calibration* calibration) {

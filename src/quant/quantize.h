@@ -1,20 +1,10 @@
 #pragma once
 /// From an fp32 graph to one whose products take narrow operands.
-#include <optional>
-#include <string_view>
-
 #include "graph/graph.h"
 #include "quant/calibration.h"
+#include "quant/scales.h"
 
 namespace assay::quant {
-
-/// "fp32", "bf16", "int8"; nothing for any other name.
-std::optional<graph::Precision> precision_from_name(std::string_view name);
-
-/// The code of an input that was seen to span `range`, which is widened to hold 0, so that zeros
-/// (padding is made of them) stay exact: scale (high - low) / 255, the zero point rounded to
-/// nearest even. A range of nothing but 0 gets scale 1.
-numerics::AffineU8 affine_for(Range range);
 
 /// The graph at `precision`:
 /// - bf16: linear layers, ungrouped convolutions and attention, their weights stored as BF16; but

@@ -88,7 +88,7 @@ TEST(Build, RefusesACalibrationThatDoesNotFitThePrecision) {
   auto outcome = build_outcome("mobilevit_xxs", options);
   EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
   EXPECT_THAT(outcome.message, testing::HasSubstr("'assay calibrate'"));
-  options.calibration = quant::Calibration{"mobilevit_xxs", "0", {"max", 1, 1, 0, 0}, {}};
+  options.calibration = quant::Calibration{"mobilevit_xxs", "0", {{"max"}, 1, 1, 0, 0}, {}};
   EXPECT_THAT(build_outcome("mobilevit_xxs", options).message,
               testing::HasSubstr("another network"));
   for (const char* precision : {"fp32", "bf16"}) {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <limits>
 
 #include "graph/toy.h"
 
@@ -16,22 +15,31 @@ using graph::error_of;
 using testing::HasSubstr;
 
 Calibration example() {
+  const std::map<std::string, Range, std::less<>> all{
+      {"max", {-0.5F, 8}}, {"mse_e4m3", {-0.25F, 4}}, {"mse_int8", {-0.1F, 3}}};
   return {"toy",
           "00ff",
-          {"max", 500, 20, 3, 0},
-          {{"stem.conv", {0, 1}},
-           {"head \"fc\"", {-1.25e-30F, std::numeric_limits<float>::max()}},
-           {"odd", {-0.1F, 0.2F}}}};
+          {{"max", "mse"}, 500, 20, 3, 0},
+          {{"stem.conv", "input", all, {}, {0.25F, -1e-30F}},
+           {"head \"fc\"", "input", all, {8, 0.5F}, {0, 0.2F}},
+           {"attn", "query", all, {}, {}},
+           {"attn", "key", all, {}, {}}}};
 }
 
-TEST(CalibrationFile, HasOneLayerALine) {
-  EXPECT_EQ(to_text(example()),
-            "{\n\"format\": \"assay calibration\",\n\"version\": 1,\n\"architecture\": \"toy\",\n"
-            "\"graph\": \"00ff\",\n\"observer\": \"max\",\n\"images\": 500,\n\"stride\": 20,\n"
-            "\"offset\": 3,\n\"limit\": 0,\n\"layers\": [\n"
-            "{\"layer\": \"stem.conv\", \"min\": 0, \"max\": 1},\n"
-            "{\"layer\": \"head \\\"fc\\\"\", \"min\": -1.25e-30, \"max\": 3.40282347e+38},\n"
-            "{\"layer\": \"odd\", \"min\": -0.100000001, \"max\": 0.200000003}\n]\n}\n");
+TEST(CalibrationFile, HasOneOperandALine) {
+  Calibration calibration = example();
+  calibration.operands.resize(2);
+  const std::string ranges =
+      "\"max\": [-0.5, 8], \"mse_e4m3\": [-0.25, 4], \"mse_int8\": [-0.100000001, 3], ";
+  EXPECT_EQ(to_text(calibration),
+            "{\n\"format\": \"assay calibration\",\n\"version\": 2,\n\"architecture\": \"toy\",\n"
+            "\"graph\": \"00ff\",\n\"observers\": [\"max\", \"mse\"],\n\"images\": 500,\n"
+            "\"stride\": 20,\n\"offset\": 3,\n\"limit\": 0,\n\"operands\": [\n"
+            "{\"layer\": \"stem.conv\", \"operand\": \"input\", " +
+                ranges +
+                "\"channel_mean\": [0.25, -1e-30]},\n"
+                "{\"layer\": \"head \\\"fc\\\"\", \"operand\": \"input\", " +
+                ranges + "\"channel_max\": [8, 0.5], \"channel_mean\": [0, 0.200000003]}\n]\n}\n");
 }
 
 TEST(CalibrationFile, ComesBackTheSame) {
@@ -44,8 +52,14 @@ TEST(CalibrationFile, ComesBackTheSame) {
 
 TEST(CalibrationFile, ANameThatIsNotUtf8IsRefused) {
   Calibration calibration = example();
-  calibration.layers[0].layer = "\xff";
+  calibration.operands[0].layer = "\xff";
   EXPECT_EQ(error_of([&] { to_text(calibration); }).first, ErrorKind::bad_input);
+}
+
+TEST(CalibrationFile, AnEditedNumberIsTheNearestFp32) {
+  std::string text = to_text(example());
+  text.replace(text.find("-0.100000001"), 12, "-0.1");
+  EXPECT_EQ(parse_calibration(text, "c.json"), example());
 }
 
 /// Replaces `from` in a good file and expects a refusal in these words.
@@ -63,10 +77,12 @@ void expect_refused(const std::string& from, const std::string& to, const std::s
 
 TEST(CalibrationFile, RefusesWhatItIsNot) {
   expect_refused("assay calibration", "assay recipe", "is not a calibration", ErrorKind::bad_input);
-  expect_refused("\"version\": 1", "\"version\": 2", "version 2", ErrorKind::unsupported);
-  expect_refused("\"version\": 1", "\"version\": 0", "'version'");
-  expect_refused("\"max\",", "\"min\",", "observer 'min'", ErrorKind::unsupported);
-  expect_refused("\"version\": 1,", "\"version\": 1,,", "JSON", ErrorKind::bad_input);
+  expect_refused("\"version\": 2", "\"version\": 1", "calibrate again", ErrorKind::unsupported);
+  expect_refused("\"version\": 2", "\"version\": 3", "version 3", ErrorKind::unsupported);
+  expect_refused("\"version\": 2", "\"version\": 0", "'version'");
+  expect_refused("\"version\": 2", "\"version\": \"2\"", "'version'");
+  expect_refused("\"max\", ", "\"min\", ", "observer 'min'", ErrorKind::unsupported);
+  expect_refused("\"version\": 2,", "\"version\": 2,,", "JSON", ErrorKind::bad_input);
 }
 
 TEST(CalibrationFile, RefusesFieldsThatLie) {
@@ -78,20 +94,55 @@ TEST(CalibrationFile, RefusesFieldsThatLie) {
   expect_refused("\"graph\": \"00ff\"", "\"graph\": 255", "'graph'");
   expect_refused("\"graph\": \"00ff\",", "", "no 'graph'");
   expect_refused("\"offset\": 3", "\"offset\": 3, \"machine\": 1", "'machine' is not known");
-  expect_refused("\"min\": 0,", "\"min\": 2,", "layer 0 ('stem.conv'): its min 2 is above");
-  expect_refused("\"min\": 0,", "\"min\": null,", "layer 0: 'min'");
-  expect_refused("\"min\": 0,", "\"min\": -1e39,", "layer 0: 'min'");
-  expect_refused("\"min\": 0,", "\"min\": -1e400,", "", ErrorKind::bad_input);
-  expect_refused("\"min\": 0,", "", "layer 0 has no 'min'");
-  expect_refused("\"stem.conv\"", "\"\"", "layer 0: 'layer'");
-  expect_refused("\"stem.conv\"", "\"odd\"", "layer 'odd' appears twice");
-  expect_refused("\"layers\": [", "\"layers\": [[],", "layer 0 is not an object");
+  expect_refused("[\"max\", \"mse\"]", "[]", "an observer");
+  expect_refused("[\"max\", \"mse\"]", "[\"max\", \"mse\", \"max\"]", "'max' appears twice");
+  expect_refused("[\"max\", \"mse\"]", "[\"max\", 1]", "'observers'");
+  expect_refused("[\"max\", \"mse\"]", "\"max\"", "'observers'");
+  expect_refused("[\"max\", \"mse\"]", "[\"max\"]", "operand 0: 'mse_e4m3' is not known");
+  expect_refused("\"operands\": [", "\"operands\": [[],", "operand 0 is not an object");
 }
 
-TEST(CalibrationFile, AnEditedNumberIsTheNearestFp32) {
-  std::string text = to_text(example());
-  text.replace(text.find("-0.100000001"), 12, "-0.1");
-  EXPECT_EQ(parse_calibration(text, "c.json"), example());
+TEST(CalibrationFile, RefusesOperandsThatLie) {
+  expect_refused("\"stem.conv\"", "\"\"", "operand 0: 'layer'");
+  expect_refused("\"operand\": \"input\"", "\"operand\": \"weight\"", "operand 0: 'operand'");
+  expect_refused("\"key\"", "\"query\"", "the query of layer 'attn' appears twice");
+  expect_refused("\"max\": [-0.5, 8], ", "", "operand 0 has no 'max'");
+  expect_refused("[-0.5, 8]", "[9, 8]", "operand 0 ('stem.conv', input): the low end of 'max', 9");
+  for (const char* range : {"[null, 8]", "[\"a\", 8]", "[-0.5, true]", "[-0.5]", "[-1, 0, 1]", "8",
+                            "[-1e39, 8]", "[-0.5, 1.1e30]", "[-3.4e38, 3.4e38]"}) {
+    expect_refused("[-0.5, 8]", range, "operand 0: 'max'");
+  }
+  expect_refused("[-0.5, 8]", "[-1.1e30, 8]", "numbers of -1e+30 to 1e+30");
+  expect_refused("[-0.5, 8]", "[NaN, 8]", "JSON", ErrorKind::bad_input);
+  expect_refused("[-0.5, 8]", "[-1e400, 8]", "", ErrorKind::bad_input);
+  expect_refused("[8, 0.5]", "[-8, 0.5]", "operand 1: 'channel_max'");
+  expect_refused("[8, 0.5]", "[8, true]", "operand 1: 'channel_max'");
+  expect_refused("[0.25, ", "[2e30, ", "operand 0: 'channel_mean'");
+}
+
+TEST(RangeOf, FindsTheRangeForTheFormat) {
+  const OperandStats stats = example().operands[0];
+  EXPECT_EQ(range_of(stats, "max", Format::int8), (Range{-0.5F, 8}));
+  EXPECT_EQ(range_of(stats, "max", Format::e4m3), (Range{-0.5F, 8}));
+  EXPECT_EQ(range_of(stats, "mse", Format::int8), (Range{-0.1F, 3}));
+  EXPECT_EQ(range_of(stats, "mse", Format::e4m3), (Range{-0.25F, 4}));
+}
+
+TEST(RangeOf, SaysWhatToCalibrateWith) {
+  const OperandStats stats = example().operands[2];
+  const auto [kind, message] = error_of([&] { (void)range_of(stats, "entropy", Format::e4m3); });
+  EXPECT_EQ(kind, ErrorKind::bad_input);
+  EXPECT_THAT(message, HasSubstr("layer 'attn'"));
+  EXPECT_THAT(message, HasSubstr("--observer entropy"));
+  // Names of ranges are none of observers.
+  EXPECT_THAT(error_of([&] { (void)range_of(stats, "mse_int8", Format::int8); }).second,
+              HasSubstr("no observer 'mse_int8'; expected max, moving_average"));
+}
+
+TEST(Find, TellsOperandsOfOneLayerApart) {
+  const Calibration calibration = example();
+  EXPECT_EQ(find(calibration, "attn", "key"), &calibration.operands[3]);
+  EXPECT_EQ(find(calibration, "attn", "input"), nullptr);
 }
 
 }  // namespace

@@ -43,9 +43,9 @@ std::vector<float> image() {
 }
 
 Calibration calibrate(const Graph& graph) {
-  MaxObserver observer(std::make_shared<const Graph>(graph), 1);
-  observer.observe(image());
-  return {graph.name, graph::fingerprint(graph), {"max", 1, 1, 0, 0}, observer.layers()};
+  Observation seen(std::make_shared<const Graph>(graph), {"max"});
+  seen.observe(image());
+  return {graph.name, graph::fingerprint(graph), {{"max"}, 1, 1, 0, 0}, seen.operands()};
 }
 
 std::vector<float> logits_for(const Graph& graph) {
@@ -57,26 +57,6 @@ std::vector<float> logits_for(const Graph& graph) {
 
 const graph::Value& weight_of(const Graph& graph, const std::string& node) {
   return graph.value(graph::find_node(graph, node)->inputs[1]);
-}
-
-TEST(AffineFor, SpansTheRangeAndZero) {
-  const auto expect = [](Range range, double scale, int zero_point) {
-    const numerics::AffineU8 affine = affine_for(range);
-    EXPECT_FLOAT_EQ(affine.scale, static_cast<float>(scale));
-    EXPECT_EQ(affine.zero_point, zero_point);
-    EXPECT_EQ(affine.decode(affine.encode(0)), 0.0F);
-  };
-  expect({-1, 1}, 2.0 / 255, 127);  // the scale is a little above, so 127.5 is not reached
-  expect({0, 255}, 1, 0);
-  expect({-255, 0}, 1, 255);
-  expect({2, 5.1F}, 5.1 / 255, 0);      // widened down to 0
-  expect({-5.1F, -2}, 5.1 / 255, 255);  // and up
-  expect({3, 3}, 3.0 / 255, 0);
-  expect({-3, -3}, 3.0 / 255, 255);
-  expect({0, 0}, 1, 0);
-  expect({0, 1e-44F}, 1, 0);  // its inverse would not be a number
-  constexpr float kMost = std::numeric_limits<float>::max();
-  expect({-kMost, kMost}, 2.0 * kMost / 255, 128);
 }
 
 TEST(Quantize, Bf16StoresHalfAndStaysNear) {
@@ -113,11 +93,9 @@ TEST(Quantize, Int8HasAScaleAChannelAndStaysNear) {
   for (const graph::Node& node : narrow.nodes) {
     if (!is_calibrated(node)) continue;
     EXPECT_EQ(node.precision, Precision::int8) << node.name;
-    for (const LayerRange& layer : calibration.layers) {
-      if (layer.layer == node.name) {
-        EXPECT_EQ(node.input_quantization, affine_for(layer.input));
-      }
-    }
+    const OperandStats* stats = find(calibration, node.name, "input");
+    ASSERT_NE(stats, nullptr) << node.name;
+    EXPECT_EQ(node.input_quantization, affine_for(range_of(*stats, "max", Format::int8)));
   }
   EXPECT_EQ(graph::find_node(narrow, "attention")->precision, Precision::bf16);
   EXPECT_EQ(graph::find_node(narrow, "dw")->precision, Precision::fp32);
@@ -173,10 +151,10 @@ TEST(Quantize, RefusesACalibrationThatDoesNotFit) {
   EXPECT_THAT(refused(nullptr, Precision::int8), HasSubstr("int8 needs a calibration"));
   EXPECT_THAT(refused(&good, Precision::bf16), HasSubstr("bf16 takes no calibration"));
   Calibration lacking = good;
-  lacking.layers.erase(lacking.layers.begin() + 1);
+  lacking.operands.erase(lacking.operands.begin() + 1);
   EXPECT_THAT(refused(&lacking, Precision::int8), HasSubstr("no entry for the layer 'q'"));
   Calibration more = good;
-  more.layers.push_back({"dw", {0, 1}});
+  more.operands.push_back({"dw", "input", {{"max", {0, 1}}}, {}, {}});
   EXPECT_THAT(refused(&more, Precision::int8), HasSubstr("an entry for 'dw'"));
   Calibration other = good;
   other.graph = std::string(64, '0');
@@ -193,7 +171,7 @@ TEST(Quantize, RefusesWhatItCannotDo) {
   const Graph deep = toy.finish(toy.linear("head", flat, 1));
   Calibration calibration = calibrate(toy_graph());
   calibration.graph = graph::fingerprint(deep);
-  calibration.layers = {{"head", {0, 1}}};
+  calibration.operands = {{"head", "input", {{"max", {0, 1}}}, {}, {}}};
   const auto [kind, message] = error_of([&] { quantize(deep, Precision::int8, &calibration); });
   EXPECT_EQ(kind, ErrorKind::unsupported);
   EXPECT_THAT(message, HasSubstr("layer 'head' adds up"));
