@@ -22,6 +22,7 @@ namespace {
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 constexpr std::int64_t kLanes = hn::MaxLanes(Tag());
+constexpr int kAtOnce = 8;          // sums side by side: what it takes to hide an FMA's latency
 constexpr float kLargest = 448.0F;  // E4M3's: what exp(0) becomes
 
 /// Lengths are padded to whole vectors: loops below have no tails.
@@ -72,20 +73,36 @@ void load_head(const AttentionArgs& args, const std::array<float, 3>& scales, co
   }
 }
 
+/// Scores of kVectors whole vectors of keys from key `j` on, whose sums hide each other's latency.
+template <int kVectors>
+HWY_INLINE void score_keys(const AttentionArgs& args, const Head& head, std::int64_t j) {
+  const Tag d;
+  Vector sums[kVectors];
+  for (int n = 0; n < kVectors; ++n) sums[n] = hn::Zero(d);
+  for (std::int64_t i = 0; i < args.head_dim; ++i) {
+    const Vector query = hn::Set(d, head.query[i]);
+    const float* const keys = head.keys_t + i * head.keys_padded + j;
+    for (int n = 0; n < kVectors; ++n) {
+      sums[n] = hn::MulAdd(query, hn::LoadU(d, keys + n * kLanes), sums[n]);
+    }
+  }
+  for (int n = 0; n < kVectors; ++n) {
+    hn::StoreU(hn::Mul(sums[n], hn::Set(d, args.scale)), d, head.scores + j + n * kLanes);
+  }
+}
+
 /// scores = scale · K q; returns the largest of the keys that are there.
 float score(const AttentionArgs& args, const Head& head) {
   const Tag d;
+  std::int64_t j = 0;
+  for (; j + kAtOnce * kLanes <= head.keys_padded; j += kAtOnce * kLanes) {
+    score_keys<kAtOnce>(args, head, j);
+  }
+  for (; j < head.keys_padded; j += kLanes) score_keys<1>(args, head, j);
   Vector top = hn::Set(d, -HUGE_VALF);
-  for (std::int64_t j = 0; j < head.keys_padded; j += kLanes) {
-    Vector sum = hn::Zero(d);
-    for (std::int64_t i = 0; i < args.head_dim; ++i) {
-      sum = hn::MulAdd(hn::Set(d, head.query[i]),
-                       hn::LoadU(d, head.keys_t + i * head.keys_padded + j), sum);
-    }
-    sum = hn::Mul(sum, hn::Set(d, args.scale));
-    hn::StoreU(sum, d, head.scores + j);
+  for (j = 0; j < args.keys; j += kLanes) {
     const auto inside = hn::FirstN(d, static_cast<std::size_t>(args.keys - j));
-    top = hn::Max(top, hn::IfThenElse(inside, sum, top));
+    top = hn::Max(top, hn::IfThenElse(inside, hn::LoadU(d, head.scores + j), top));
   }
   return hn::GetLane(hn::MaxOfLanes(d, top));
 }
@@ -108,11 +125,19 @@ float weigh(const AttentionArgs& args, const Head& head, float top) {
 void mix(const AttentionArgs& args, const Head& head, float factor, float* out) {
   const Tag d;
   for (std::int64_t i = 0; i < args.head_dim; i += kLanes) {
-    Vector sum = hn::Zero(d);
-    for (std::int64_t j = 0; j < args.keys; ++j) {
+    Vector sums[kAtOnce];
+    for (Vector& sum : sums) sum = hn::Zero(d);
+    const auto add = [&](std::int64_t j, Vector& sum) {
       sum = hn::MulAdd(hn::Set(d, head.scores[j]),
                        hn::LoadU(d, head.values + j * head.size_padded + i), sum);
+    };
+    std::int64_t j = 0;
+    for (; j + kAtOnce <= args.keys; j += kAtOnce) {
+      for (int n = 0; n < kAtOnce; ++n) add(j + n, sums[n]);
     }
+    for (; j < args.keys; ++j) add(j, sums[0]);
+    Vector sum = sums[0];
+    for (int n = 1; n < kAtOnce; ++n) sum = hn::Add(sum, sums[n]);
     hn::StoreU(hn::Mul(sum, hn::Set(d, factor)), d, head.sums + i);
   }
   std::copy_n(head.sums, args.head_dim, out);

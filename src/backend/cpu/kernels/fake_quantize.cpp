@@ -2,8 +2,6 @@
 
 #include <cstddef>
 
-#include "numerics/bf16.h"
-#include "numerics/fp16.h"
 #include "numerics/int8.h"
 
 // clang-format off
@@ -15,6 +13,7 @@
 // clang-format on
 
 #include "backend/cpu/kernels/fake_quantize-inl.h"
+#include "backend/cpu/kernels/narrow_convert-inl.h"
 #include "backend/cpu/kernels/partial-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -32,6 +31,19 @@ struct ToE4m3 {
     const Tag d;
     const Vector rounded = RoundToE4m3(d, hn::Mul(x, hn::Set(d, 1.0F / scale)));
     return hn::Mul(rounded, hn::Set(d, scale));
+  }
+};
+
+struct ToFp16 {
+  HWY_INLINE Vector operator()(Vector x) const { return RoundToFp16(Tag(), x); }
+};
+
+struct ToBf16 {
+  HWY_INLINE Vector operator()(Vector x) const {
+    const Tag d;
+    const hn::RebindToUnsigned<Tag> bits;
+    const auto upper = hn::And(rounded_bf16(d, x), hn::Set(bits, 0xFFFF0000U));
+    return hn::IfThenElse(hn::IsNaN(x), x, hn::BitCast(d, upper));
   }
 };
 
@@ -63,6 +75,10 @@ void to_e4m3(float scale, const float* x, float* y, std::int64_t count) {
   map(x, y, count, ToE4m3{scale});
 }
 
+void to_fp16(const float* x, float* y, std::int64_t count) { map(x, y, count, ToFp16{}); }
+
+void to_bf16(const float* x, float* y, std::int64_t count) { map(x, y, count, ToBf16{}); }
+
 void to_affine_u8(const numerics::AffineU8& affine, const float* x, float* y, std::int64_t count) {
   if (HWY_NATIVE_FMA) {
     map(x, y, count, ToAffineU8{affine});
@@ -81,12 +97,9 @@ namespace assay::backend::cpu {
 namespace {
 
 HWY_EXPORT(to_e4m3);
+HWY_EXPORT(to_fp16);
+HWY_EXPORT(to_bf16);
 HWY_EXPORT(to_affine_u8);
-
-template <typename Format>
-void to_format(const float* x, float* y, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = Format::decode(Format::encode(x[i]));
-}
 
 }  // namespace
 
@@ -99,9 +112,9 @@ void fake_quantize(const graph::FakeQuantize& op, const float* x, float* y, std:
       return HWY_DYNAMIC_DISPATCH(to_affine_u8)({scale, static_cast<std::uint8_t>(op.zero_point)},
                                                 x, y, count);
     case graph::NumberFormat::fp16:
-      return to_format<numerics::Fp16>(x, y, count);
+      return HWY_DYNAMIC_DISPATCH(to_fp16)(x, y, count);
     case graph::NumberFormat::bf16:
-      return to_format<numerics::Bf16>(x, y, count);
+      return HWY_DYNAMIC_DISPATCH(to_bf16)(x, y, count);
   }
 }
 
