@@ -24,6 +24,7 @@ struct Estimate {
 struct SpecText {
   std::string text;  ///< the TOML as it was run
   std::string sha256;
+  std::string folder;  ///< that its paths are relative to, from the study's folder; may be empty
 };
 
 struct Machine {

@@ -43,6 +43,7 @@ void visit(auto& fields, Is<Estimate> auto& estimate) {
 void visit(auto& fields, Is<SpecText> auto& spec) {
   fields("text", spec.text);
   fields("sha256", spec.sha256);
+  fields.optional("folder", spec.folder);
 }
 
 void visit(auto& fields, Is<Machine> auto& machine) {
