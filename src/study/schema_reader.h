@@ -128,7 +128,8 @@ class SchemaReader {
     if (!json.is_array()) refuse_at(path, "an array", json);
     values.clear();
     for (const Json& entry : json) {
-      read(entry, values.emplace_back(), fmt::format("{}[{}]", path, values.size() - 1));
+      const std::string place = fmt::format("{}[{}]", path, values.size());
+      read(entry, values.emplace_back(), place);
     }
   }
 
