@@ -62,7 +62,8 @@ void check_replaceable(const std::string& output) {
   if (!std::filesystem::is_regular_file(output, absent)) return;
   try {
     quant::read_calibration(output);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unsupported) return;  // one of another version
     fail(ErrorKind::bad_input, "-o {}: is there and is no calibration; name another file to write",
          output);
   }
