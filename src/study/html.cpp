@@ -35,10 +35,12 @@ HtmlTable::HtmlTable(std::string_view caption, std::vector<std::string> columns)
 void HtmlTable::row(const std::vector<HtmlCell>& cells) {
   rows_ += "<tr>";
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const char* kind = cells[i].number ? " class=\"n\"" : "";
-    if (i < number_columns_.size() && cells[i].number) number_columns_[i] = true;
-    rows_ += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", kind, cells[i].html)
-                    : fmt::format("<td{}>{}</td>", kind, cells[i].html);
+    const HtmlCell& cell = cells[i];
+    if (i < number_columns_.size() && cell.number) number_columns_[i] = true;
+    std::string attributes = cell.number ? " class=\"n\"" : cell.prose ? " class=\"w\"" : "";
+    if (cell.span > 1) attributes += fmt::format(" colspan=\"{}\"", cell.span);
+    rows_ += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", attributes, cell.html)
+                    : fmt::format("<td{}>{}</td>", attributes, cell.html);
   }
   rows_ += "</tr>\n";
 }
@@ -50,10 +52,12 @@ std::string HtmlTable::text() const {
     head += fmt::format("<th scope=\"col\"{}>{}</th>", number_columns_[i] ? " class=\"n\"" : "",
                         escape(columns_[i]));
   }
-  // A box that scrolls must be reachable by keyboard, and have a name then.
+  // The caption stays in view while the table scrolls, so it stands outside. A box that scrolls
+  // must be reachable by keyboard, and have a name then.
   return fmt::format(
-      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table>"
-      "<caption>{0}</caption><thead><tr>{1}</tr></thead><tbody>\n{2}</tbody></table></div>\n",
+      "<p class=\"caption\" aria-hidden=\"true\">{0}</p><div class=\"scroll\" tabindex=\"0\" "
+      "role=\"region\" aria-label=\"{0}\"><table aria-label=\"{0}\"><thead><tr>{1}</tr></thead>"
+      "<tbody>\n{2}</tbody></table></div>\n",
       escape(caption_), head, rows_);
 }
 

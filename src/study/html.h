@@ -16,6 +16,8 @@ std::string escape(std::string_view text);
 struct HtmlCell {
   std::string html;
   bool number = false;  ///< aligned to the right
+  int span = 1;         ///< columns that it takes
+  bool prose = false;   ///< wide enough for sentences
 };
 
 /// A table that scrolls sideways inside its own box where the page is narrow. The first cell of

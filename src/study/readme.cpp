@@ -42,11 +42,11 @@ std::string decision(const Study& study) {
     for (const Variant& variant : model.variants) {
       const SpeedRow* speed = headline_speed(variant);
       const bool has_ratio = speed != nullptr && speed->ratio_to_fp32;
-      table.row(
-          {code(model.name), code(variant.name), variant.verdict.ship ? "ship" : "do not ship",
-           percent(variant.quality.agreement_fp32.value), decibels(variant.quality.sqnr_db.value),
-           has_ratio ? times(speed->ratio_to_fp32->value) : "not timed",
-           megabytes(variant.size.bundle_bytes), verdict_text(variant)});
+      table.row({code(model.name), code(variant.name), decision_word(variant),
+                 percent(variant.quality.agreement_fp32.value),
+                 decibels(variant.quality.sqnr_db.value),
+                 has_ratio ? times(speed->ratio_to_fp32->value) : "not timed",
+                 megabytes(variant.size.bundle_bytes), verdict_text(variant)});
     }
   }
   text += table.text();
@@ -120,8 +120,8 @@ std::string method(const Study& study) {
       "Clock: " + sentence(measuring.clock),
       "Synchronization: " + sentence(measuring.synchronization),
       count(measuring.warm_up) + " rounds of warm-up, then " + count(measuring.rounds) +
-          " rounds that are kept, " + count(measuring.calls) +
-          " calls a sample. Each round runs every variant once; each begins with another one."};
+          " rounds that are kept. Calls a sample: " + count(measuring.calls) +
+          ". Each round runs every variant once; each begins with another one."};
   for (const auto& [name, meaning] : measuring.boundaries) {
     timing.push_back("Boundary " + code(boundary_name(name)) + ": " + sentence(meaning));
   }

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "study/readme_page.h"
@@ -143,9 +144,15 @@ std::string rounded_like(double value, const std::string& digits) {
                                        : fmt::format("{:.{}e}", value, decimals);
 }
 
+bool has_unit(const std::string& key) {
+  return std::ranges::any_of(units(), [&](const Unit& unit) { return unit.keys.contains(key); });
+}
+
 class Checker {
  public:
-  explicit Checker(const StudyValues& values) : values_(values) {}
+  explicit Checker(const StudyValues& values) : values_(values) {
+    for (const StudyValue& value : values.numbers) by_key_[value.key].push_back(&value);
+  }
 
   void check(const PageFragment& fragment) {
     const auto column = columns().find(fragment.column);
@@ -178,19 +185,23 @@ class Checker {
 
   [[nodiscard]] bool explained(const std::string& digits, const Unit* unit, const Keys* allowed,
                                const PageFragment& fragment) const {
-    const auto has_unit = [](const std::string& key) {
-      return std::ranges::any_of(units(), [&](const Unit& u) { return u.keys.contains(key); });
-    };
-    return std::ranges::any_of(values_.numbers, [&](const StudyValue& value) {
-      if (unit == nullptr ? has_unit(value.key) : !unit->keys.contains(value.key)) return false;
-      if (allowed != nullptr && !allowed->contains(value.key)) return false;
-      if (!in_scope(value, fragment)) return false;
-      const double scaled = unit == nullptr ? value.value : value.value * unit->times / unit->over;
-      return rounded_like(scaled, digits) == digits;
-    });
+    const double written = std::strtod(digits.c_str(), nullptr);
+    for (const auto& [key, values] : by_key_) {
+      if (unit == nullptr ? has_unit(key) : !unit->keys.contains(key)) continue;
+      if (allowed != nullptr && !allowed->contains(key)) continue;
+      for (const StudyValue* value : values) {
+        const double scaled =
+            unit == nullptr ? value->value : value->value * unit->times / unit->over;
+        // Rounding moves no number further; writing every candidate out would take long.
+        if (std::abs(scaled - written) > 0.6 + 0.6 * std::abs(written)) continue;
+        if (in_scope(*value, fragment) && rounded_like(scaled, digits) == digits) return true;
+      }
+    }
+    return false;
   }
 
   const StudyValues& values_;
+  std::map<std::string, std::vector<const StudyValue*>> by_key_;
   std::vector<UnexplainedNumber> found_;
 };
 

@@ -13,7 +13,7 @@ constexpr std::size_t kWorstLayers = 10;
 constexpr std::size_t kWorstImages = 5;
 
 std::string with(const std::string& value, const std::string& interval) {
-  return value + " (" + interval + ")";
+  return value == interval ? value : value + " (" + interval + ")";
 }
 
 std::string quality_table(const Model& model) {

@@ -82,10 +82,11 @@ std::string observers_text(const Model& model, const Variant& variant) {
 }
 
 std::string selection(const Selection& selection) {
-  std::string text =
-      fmt::format("every image at {} + n × {}", count(selection.offset), count(selection.stride));
-  if (selection.stride == 1) text = "every image from " + count(selection.offset) + " on";
-  if (selection.limit != 0) text += ", at most " + count(selection.limit);
+  std::string text = selection.stride == 1
+                         ? "every image"
+                         : fmt::format("one image in {}", count(selection.stride));
+  text += fmt::format(", beginning with image {}", count(selection.offset));
+  if (selection.limit != 0) text += fmt::format(", {} at most", count(selection.limit));
   return text;
 }
 
@@ -107,11 +108,12 @@ std::vector<std::string> decisions(const Study& study) {
     std::vector<std::string> ship;
     std::vector<std::string> keep;
     for (const Variant& variant : model.variants) {
-      (variant.verdict.ship ? ship : keep).push_back(code(variant.name));
+      if (!is_baseline(variant)) (variant.verdict.ship ? ship : keep).push_back(code(variant.name));
     }
     std::string line = code(model.name) + ": ";
     if (ship.empty() && keep.empty()) {
-      line += "no variant was measured.";
+      line += model.variants.empty() ? "no variant was measured."
+                                     : "nothing but the baseline was measured.";
     } else if (ship.empty()) {
       line += "ship none of " + listed(keep) + ".";
     } else {
@@ -124,10 +126,16 @@ std::vector<std::string> decisions(const Study& study) {
   return lines;
 }
 
+std::string decision_word(const Variant& variant) {
+  if (is_baseline(variant)) return "baseline";
+  return variant.verdict.ship ? "ship" : "do not ship";
+}
+
 std::string verdict_text(const Variant& variant) {
   std::string text;
   for (const std::string& reason : variant.verdict.reasons) {
-    text += (text.empty() ? "" : "; ") + plain(reason);
+    if (!text.empty()) text += text.ends_with('.') ? " " : "; ";
+    text += plain(reason);
   }
   return text.empty() ? "no reason was recorded" : text;
 }
@@ -148,10 +156,10 @@ std::vector<std::string> selection_text(const Study& study) {
   std::vector<std::string> lines{
       fmt::format("{} images: {} (SHA-256 {}).", count(data.samples), code(data.path),
                   code(data.sha256)),
-      fmt::format("Calibration looks at {}: {} images.", selection(data.calibration),
+      fmt::format("Calibration sees {}: {} images.", selection(data.calibration),
                   count(data.calibration.count)),
-      fmt::format("Held out are {}, less {} that calibration has: {} images. All quality figures "
-                  "are of these.",
+      fmt::format("Judged on are {}, less the {} of these that calibration has: {} images held "
+                  "out.",
                   selection(data.held_out), count(data.held_out.excluded),
                   count(data.held_out.count))};
   lines.emplace_back(

@@ -11,6 +11,9 @@ namespace assay::study {
 /// What the study answers: for each model, which variants ship and which do not.
 std::vector<std::string> decisions(const Study& study);
 
+/// "baseline", "ship" or "do not ship".
+std::string decision_word(const Variant& variant);
+
 /// Why a variant's verdict is what it is, in one line.
 std::string verdict_text(const Variant& variant);
 

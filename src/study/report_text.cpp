@@ -34,6 +34,9 @@ std::string decibels(double sqnr) {
 }
 
 std::string decibels(const Interval& sqnr) {
+  if (!std::isfinite(sqnr.low) && decibels(sqnr.low) == decibels(sqnr.high)) {
+    return decibels(sqnr.low);
+  }
   return range_text(decibels(sqnr.low), decibels(sqnr.high), " dB");
 }
 
@@ -139,6 +142,10 @@ std::string html(std::string_view marked) {
 std::string class_name(const Study& study, std::uint64_t index) {
   if (index < study.data.classes.size()) return study.data.classes[index];
   return fmt::format("class {}", index);
+}
+
+bool is_baseline(const Variant& variant) {
+  return variant.precision == "fp32" && variant.verdict.ship;
 }
 
 const SpeedRow* headline_speed(const Variant& variant) {

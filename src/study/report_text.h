@@ -59,6 +59,9 @@ std::string html(std::string_view marked);
 /// The name of a class, or "class 12" where there is none; plain.
 std::string class_name(const Study& study, std::uint64_t index);
 
+/// fp32 with finite numbers: what the others are compared with. There is nothing to decide of it.
+bool is_baseline(const Variant& variant);
+
 /// The row that stands for a variant's speed: the call at the smallest batch, else what comes
 /// first. Null where it was not timed.
 const SpeedRow* headline_speed(const Variant& variant);

@@ -3,4 +3,8 @@
 /// quality on one machine and one set of images, and says which of the builds should ship. What was
 /// measured is one value (schema.h), kept as study.json; everything that people read is rendered
 /// from it and from nothing else (readme.h, report.h, compare.h).
+#include "study/compare.h"
+#include "study/readme.h"
+#include "study/readme_numbers.h"
+#include "study/report.h"
 #include "study/schema.h"

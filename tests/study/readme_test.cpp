@@ -61,9 +61,9 @@ TEST(StudyReadme, HasEverySection) {
 
 TEST(StudyReadme, SaysWhatShips) {
   const std::string page = readme(example_study());
-  EXPECT_THAT(page, HasSubstr("- `tiny_vit`: ship `bf16` and `int8-cpu`; do not ship `fp32`, "
+  EXPECT_THAT(page, HasSubstr("- `tiny_vit`: ship `bf16` and `int8-cpu`; do not ship "
                               "`fp8-vit-max` and `nvfp4-weights`."));
-  EXPECT_THAT(page, HasSubstr("- `tiny_conv`: ship none of `fp32` and `int8-cpu`."));
+  EXPECT_THAT(page, HasSubstr("- `tiny_conv`: ship none of `int8-cpu`."));
 }
 
 TEST(StudyReadme, StatesACauseOnlyWhereItWasIsolated) {
