@@ -50,13 +50,7 @@ std::string decision(const Study& study) {
     }
   }
   text += table.text();
-  std::vector<std::string> conditions;
-  for (const auto& [name, value] : study.thresholds) {
-    conditions.push_back(threshold_text(name, value));
-  }
-  text += markdown("A variant ships if it meets every threshold of the specification: " +
-                   listed(conditions) + ".") +
-          "\n\n";
+  text += markdown(thresholds_text(study)) + "\n\n";
   return text +
          "Speed is fp32's time over the variant's (above one is faster), of a call at the smallest "
          "batch where that was timed. SQNR is the power of the reference's logits over that of the "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "study/html.h"
+#include "study/report_answer.h"
 #include "study/report_findings.h"
 #include "study/report_model.h"
 #include "study/report_style.h"
@@ -39,50 +40,13 @@ std::string head(const Study& study) {
       escape(study.title), escape(study.question), made, links);
 }
 
-/// One variant in the answer: a mark and a word, then the three figures that decide.
-std::string card(const Variant& variant) {
-  const SpeedRow* speed = headline_speed(variant);
-  const bool timed = speed != nullptr && speed->ratio_to_fp32;
-  return fmt::format(
-      "<li class=\"{}\"><span class=\"mark\">{}</span><code>{}</code><dl>"
-      "<div><dt>same answer as fp32</dt><dd>{}</dd></div>"
-      "<div><dt>speed against fp32</dt><dd>{}</dd></div>"
-      "<div><dt>file size</dt><dd>{}</dd></div></dl><p>{}</p></li>\n",
-      is_baseline(variant)   ? "base"
-      : variant.verdict.ship ? "ship"
-                             : "hold",
-      is_baseline(variant)   ? "Baseline"
-      : variant.verdict.ship ? "✓ Ship"
-                             : "✗ Do not ship",
-      escape(variant.name), percent(variant.quality.agreement_fp32.value),
-      timed ? times(speed->ratio_to_fp32->value) : "not timed",
-      megabytes(variant.size.bundle_bytes), html(verdict_text(variant)));
-}
-
-std::string answer(const Study& study) {
-  std::string text = "<section id=\"answer\"><h2>The answer</h2>\n" + items(decisions(study), "");
-  for (const Model& model : study.models) {
-    if (model.variants.empty()) continue;
-    text += fmt::format("<h3><code>{}</code></h3>\n<ul class=\"cards\">\n", escape(model.name));
-    for (const Variant& variant : model.variants) text += card(variant);
-    text += "</ul>\n";
-  }
-  std::vector<std::string> conditions;
-  for (const auto& [name, value] : study.thresholds) {
-    conditions.push_back(threshold_text(name, value));
-  }
-  return text + "<p>A variant ships if it meets every threshold that was set beforehand: " +
-         html(listed(conditions)) + ".</p></section>\n";
-}
-
 std::string glossary() {
   return "<section><h2>How to read this</h2>\n<dl class=\"words\">"
          "<div><dt>Variant</dt><dd>The same network, built with other number formats. Narrow "
-         "formats "
-         "(8 bits and fewer) take less memory and can run faster, and round more.</dd></div>"
+         "formats (8 bits and fewer) take less memory and can run faster, and round "
+         "more.</dd></div>"
          "<div><dt>fp32</dt><dd>The network as it was trained, in 32-bit numbers: what every "
-         "variant "
-         "is compared with.</dd></div>"
+         "variant is compared with.</dd></div>"
          "<div><dt>Agreement</dt><dd>On how many of the images a variant gives the same answer as "
          "fp32, right or wrong.</dd></div>"
          "<div><dt>SQNR</dt><dd>How far the network’s output stands above the noise that rounding "
@@ -150,7 +114,7 @@ std::string method(const Study& study) {
 }  // namespace
 
 std::string report_html(const Study& study) {
-  std::string body = head(study) + "<main>\n" + answer(study) + glossary();
+  std::string body = head(study) + "<main>\n" + report_answer(study) + glossary();
   body += "<section id=\"trust\"><h2>How far to trust it</h2>\n" + items(trust(study), "") +
           "</section>\n";
   for (std::size_t i = 0; i < study.models.size(); ++i) body += report_model(study, i);

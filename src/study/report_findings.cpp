@@ -90,6 +90,13 @@ std::string selection(const Selection& selection) {
   return text;
 }
 
+bool any_speed(const Study& study) {
+  return std::ranges::any_of(study.models, [](const Model& model) {
+    return std::ranges::any_of(model.variants,
+                               [](const Variant& variant) { return !variant.speed.empty(); });
+  });
+}
+
 std::set<std::string> emulated_formats(const Study& study) {
   std::set<std::string> formats;
   for (const Model& model : study.models) {
@@ -124,6 +131,21 @@ std::vector<std::string> decisions(const Study& study) {
   }
   if (lines.empty()) lines.emplace_back("No model was measured, so nothing is decided.");
   return lines;
+}
+
+std::string thresholds_text(const Study& study) {
+  if (study.thresholds.empty()) {
+    return "No threshold was set beforehand: a variant ships if its logits are finite wherever "
+           "fp32's are.";
+  }
+  std::vector<std::string> conditions;
+  for (const auto& [name, value] : study.thresholds) {
+    conditions.push_back(threshold_text(name, value));
+  }
+  return "A variant ships if its logits are finite wherever fp32's are and it meets every "
+         "threshold "
+         "that was set beforehand: " +
+         listed(conditions) + ".";
 }
 
 std::string decision_word(const Variant& variant) {
@@ -178,16 +200,16 @@ std::vector<std::string> trust(const Study& study) {
       "off by the luck of which images these were; they say nothing of other data.",
       count(study.data.held_out.count),
       study.data.disjoint ? "calibration never saw" : "calibration may have seen"));
-  lines.push_back(
-      fmt::format("Speed was measured on one machine ({}, {} threads). Ratios are from "
-                  "one run in which all variants took turns; another processor may "
-                  "order them differently.",
-                  plain(study.machine.cpu_model), count(study.machine.threads)));
+  lines.push_back(any_speed(study)
+                      ? fmt::format("Speed was measured on one machine ({}, {} threads). Ratios "
+                                    "are from one run in which all variants took turns; another "
+                                    "processor may order them differently.",
+                                    plain(study.machine.cpu_model), count(study.machine.threads))
+                      : "Speed was not measured.");
   if (study.machine.load_at_start.size() == 3) {
     lines.push_back(
         fmt::format("The system's load was {} when the study began, on {} cores: work of others "
-                    "stretches times "
-                    "and widens their intervals.",
+                    "stretches times and widens their intervals.",
                     figure(study.machine.load_at_start.front()), count(study.machine.cores)));
   }
   const std::set<std::string> emulated = emulated_formats(study);

@@ -11,6 +11,9 @@ namespace assay::study {
 /// What the study answers: for each model, which variants ship and which do not.
 std::vector<std::string> decisions(const Study& study);
 
+/// What a variant must meet to ship.
+std::string thresholds_text(const Study& study);
+
 /// "baseline", "ship" or "do not ship".
 std::string decision_word(const Variant& variant);
 

@@ -48,12 +48,8 @@ nav a { padding: .25rem 0; }
 .cards { list-style: none; padding: 0; display: grid; gap: .9rem;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); }
 .cards > li { margin: 0; padding: .9rem 1rem 1rem; background: var(--panel); border-radius: 8px;
-  border-left: 4px solid var(--bad); max-width: none; min-width: 0; }
-.cards > li.ship { border-left-color: var(--good); }
-.cards > li.base { border-left-color: var(--soft); }
-.cards .mark { display: block; font-weight: 650; font-size: .9rem; color: var(--bad); }
-.cards .ship .mark { color: var(--good); }
-.cards .base .mark { color: var(--soft); }
+  border-left: 4px solid var(--good); max-width: none; min-width: 0; }
+.cards .verdict { display: block; font-weight: 650; font-size: .9rem; color: var(--good); }
 .cards > li > code { font-size: 1.08rem; font-weight: 600; }
 .cards dl { margin: .5rem 0 0; }
 .cards dl div { display: flex; justify-content: space-between; gap: 1rem;
@@ -74,8 +70,10 @@ th, td { text-align: left; vertical-align: top; padding: .45rem .9rem .45rem 0;
   border-bottom: 1px solid var(--rule); }
 thead th { font-weight: 600; font-size: .84rem; color: var(--soft); vertical-align: bottom; }
 tbody th { font-weight: 400; position: sticky; left: 0; background: var(--page); max-width: 14rem; }
-td { max-width: 24rem; }
-td.w { min-width: 13rem; }
+td { max-width: 26rem; }
+td.w { min-width: 15rem; }
+td .no, td .plain { margin: 0; white-space: nowrap; }
+.decisions { font-size: 1.1rem; }
 tbody th { min-width: 6.5rem; }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td small { display: block; white-space: nowrap; }
@@ -132,10 +130,7 @@ details details { border-style: dashed; }
   tbody th { max-width: 9rem; }
   th, td { padding-right: .7rem; }
 }
-@media print {
-  details > * { display: block; }
-  .scroll { overflow: visible; }
-}
+@media print { .scroll { overflow: visible; } }
 )css";
 }
 

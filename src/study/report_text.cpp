@@ -22,7 +22,9 @@ std::string range_text(std::string low, const std::string& high, std::string_vie
 
 }  // namespace
 
-std::string percent(double share) { return fmt::format("{:.2f}%", share * 100); }
+std::string percent(double share) {
+  return std::isfinite(share) ? fmt::format("{:.2f}%", share * 100) : kNotFinite;
+}
 
 std::string percent(const Interval& shares) {
   return range_text(percent(shares.low), percent(shares.high), "%");
