@@ -44,7 +44,7 @@ pre { overflow-x: auto; background: var(--panel); padding: 1rem; border-radius: 
 .question { font-size: 1.25rem; line-height: 1.45; margin: 0 0 1rem; }
 .made { color: var(--soft); font-size: .92rem; margin: 0 0 1rem; }
 nav { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; font-size: .95rem; }
-nav a { padding: .25rem 0; }
+nav a { padding: .25rem 0; min-width: 0; overflow-wrap: anywhere; }
 .cards { list-style: none; padding: 0; display: grid; gap: .9rem;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); }
 .cards > li { margin: 0; padding: .9rem 1rem 1rem; background: var(--panel); border-radius: 8px;
