@@ -6,6 +6,7 @@
 #include "assay/assay.h"
 #include "backend/backend.h"
 #include "backend/cpu/isa.h"
+#include "base/machine.h"
 #include "cli/cli.h"
 #include "cli/console.h"
 #include "cli/machine.h"
