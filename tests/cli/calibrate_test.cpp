@@ -30,7 +30,8 @@ const std::string& calibration() {
     const Outcome outcome = calibrate(made, {"--data", source(kData), "--stride", "3000"});
     EXPECT_EQ(outcome.exit, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "") << "quiet when piped";
-    EXPECT_THAT(outcome.out, StartsWith(made + ": mobilevit_xxs, max of 65 layers"));
+    EXPECT_THAT(outcome.out,
+                StartsWith(made + ": mobilevit_xxs, 92 operands over 4 images by max,"));
     return made;
   }();
   return file;
@@ -59,6 +60,14 @@ TEST(Calibrate, ReplacesNothingButACalibration) {
   EXPECT_EQ(read(picture), read(source("examples/images/sandal.png")));
 }
 
+TEST(Calibrate, ReplacesOneOfAnotherVersion) {
+  const std::string file = scratch("old.json");
+  write(file, R"({"format": "assay calibration", "version": 1, "observer": "max", "layers": []})");
+  const Outcome outcome = calibrate(file, {"--data", source(kData), "--stride", "5000"});
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(read(file))["version"], 2);
+}
+
 TEST(Calibrate, RefusesAnOutputBeforeItWorks) {
   const Outcome outcome = calibrate("/dev/full", {"--data", source(kData)});
   EXPECT_EQ(outcome.exit, 3);
@@ -71,14 +80,47 @@ TEST(Calibrate, WritesWhatItSays) {
   EXPECT_EQ(json["architecture"], "mobilevit_xxs");
   EXPECT_EQ(json["images"], 4);
   EXPECT_EQ(json["stride"], 3000);
-  EXPECT_EQ(json["layers"][0]["layer"], "stem.conv");
-  for (const Json& layer : json["layers"]) EXPECT_LT(layer["min"], layer["max"]) << layer;
+  EXPECT_EQ(json["observers"].size(), 7U);
+  EXPECT_EQ(json["operands"][0]["layer"], "stem.conv");
+  std::map<std::string, int> operands;
+  for (const Json& operand : json["operands"]) {
+    EXPECT_LT(operand["max"][0], operand["max"][1]) << operand;
+    ++operands[operand["operand"].get<std::string>()];
+  }
+  const std::map<std::string, int> wanted{{"input", 65}, {"query", 9}, {"key", 9}, {"value", 9}};
+  EXPECT_EQ(operands, wanted);
   const std::string again = scratch("again.json");
-  const Outcome outcome = calibrate(again, {"--data", source(kData), "--stride", "3000", "--json"});
+  const Outcome outcome =
+      calibrate(again, {"--data", source(kData), "--stride", "3000", "--json", "--threads", "3"});
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_EQ(outcome.json()["images"], 4);
-  EXPECT_EQ(outcome.json()["layers"], json["layers"].size());
+  EXPECT_EQ(outcome.json()["operands"], json["operands"].size());
   EXPECT_EQ(read(again), read(calibration()));
+}
+
+TEST(Calibrate, TakesObserversByName) {
+  const std::string file = scratch("two.json");
+  const Outcome outcome = calibrate(file, {"--observer", "mse", "--data", source(kData), "--stride",
+                                           "5000", "--observer", "max"});
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("over 2 images by max, mse"));
+  const Json json = Json::parse(read(file));
+  EXPECT_EQ(json["observers"], Json({"max", "mse"}));
+  EXPECT_TRUE(json["operands"][0].contains("mse_e4m3"));
+  EXPECT_FALSE(json["operands"][0].contains("entropy_int8"));
+}
+
+TEST(Calibrate, TurnsImagesAsEvalDoes) {
+  const std::string list = scratch("list.csv");
+  write(list, source("tests/golden/image/orientation_6.jpg") + "\n");
+  const auto calibrated = [&](std::vector<std::string> more) {
+    const std::string file = scratch("turned.json");
+    more.insert(more.end(), {"--data", list, "--observer", "max"});
+    const Outcome outcome = calibrate(file, more);
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    return read(file);
+  };
+  EXPECT_NE(calibrated({}), calibrated({"--exif-rotate"}));
 }
 
 TEST(Calibrate, AnImageThatCannotBeReadIsNamed) {
@@ -156,7 +198,7 @@ TEST(Precision, InspectSaysWhichLayersAndWhatIsEmulated) {
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   const Json json = outcome.json();
   EXPECT_EQ(json["precision"], "int8");
-  EXPECT_EQ(json["plan"], "reference, 1 thread, bf16 and int8 emulated");
+  EXPECT_EQ(json["plan"], "reference, 1 thread, bf16, int8 emulated");
   EXPECT_EQ(json["provenance"]["calibration"]["images"], 4);
   std::map<std::string, int> layers;
   for (const Json& layer : json["layers"]) {
@@ -169,7 +211,7 @@ TEST(Precision, InspectSaysWhichLayersAndWhatIsEmulated) {
   EXPECT_EQ(layers["bf16"], 9);  // attention
   EXPECT_GT(layers["fp32"], 0);
   const Outcome text = assay({"inspect", narrow_bundle("int8"), "--backend", "reference"});
-  EXPECT_THAT(text.out, HasSubstr("max over 4 images (offset 0, stride 3000, no limit)"));
+  EXPECT_THAT(text.out, HasSubstr("mse over 4 images (offset 0, stride 3000, no limit)"));
 }
 
 /// `build` ends with `exit`, says `text`, and writes nothing.
