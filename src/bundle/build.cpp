@@ -11,20 +11,16 @@
 namespace assay::bundle {
 namespace {
 
-graph::Precision precision_of(const BuildOptions& options) {
-  const auto precision = graph::precision_from_name(options.precision);
-  if (!precision)
-    fail(ErrorKind::unsupported,
-         "precision \"{}\": this build of Assay makes fp32, bf16 and int8 bundles",
-         options.precision);
-  if (*precision == graph::Precision::int8 && !options.calibration)
+void check_calibration(const quant::Recipe& recipe, const BuildOptions& options) {
+  const bool needed = quant::needs_calibration(recipe);
+  if (needed && !options.calibration)
     fail(ErrorKind::bad_input,
-         "precision int8 needs a calibration: 'assay calibrate' makes one from the fp32 bundle and "
-         "images");
-  if (*precision != graph::Precision::int8 && options.calibration)
-    fail(ErrorKind::bad_input, "precision {} takes no calibration: that is for int8",
-         options.precision);
-  return *precision;
+         "the recipe {} needs a calibration: 'assay calibrate' makes one from the fp32 bundle and "
+         "images",
+         recipe.name);
+  if (!needed && options.calibration)
+    fail(ErrorKind::bad_input, "the recipe {} takes no calibration: no rule of it has use for one",
+         recipe.name);
 }
 
 void check(const BuildOptions& options) {
@@ -105,9 +101,26 @@ graph::Graph network(const checkpoint::Checkpoint& checkpoint, const image::Tran
 
 }  // namespace
 
+quant::Recipe recipe_of(const BuildOptions& options) {
+  const std::string wanted = options.precision.empty() ? "fp32" : options.precision;
+  const auto precision = graph::precision_from_name(wanted);
+  if (!precision) {
+    std::vector<std::string_view> names;
+    for (const graph::Precision known : graph::kPrecisions) names.push_back(graph::name(known));
+    fail(ErrorKind::unsupported, "precision \"{}\": this build of Assay makes bundles of {}",
+         wanted, fmt::join(names, ", "));
+  }
+  if (!options.recipe) return quant::default_recipe(*precision);
+  if (!options.precision.empty() && options.recipe->precision != *precision)
+    fail(ErrorKind::bad_input, "precision {} and the recipe {}, which makes {}: leave one out",
+         options.precision, options.recipe->name, graph::name(options.recipe->precision));
+  return *options.recipe;
+}
+
 Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& options) {
   check(options);
-  const graph::Precision precision = precision_of(options);
+  const quant::Recipe recipe = recipe_of(options);
+  check_calibration(recipe, options);
   const checkpoint::ModelConfig& config = checkpoint.config;
   Bundle bundle;
   bundle.transform = transform_for(config, options);
@@ -117,9 +130,9 @@ Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& optio
   naming(weights_of(checkpoint), [&] { check_folded(graph); });
   graph::verify(graph);
   bundle.graph = std::make_shared<const graph::Graph>(
-      quant::quantize(graph, precision, options.calibration ? &*options.calibration : nullptr));
+      quant::quantize(graph, recipe, options.calibration ? &*options.calibration : nullptr).graph);
   bundle.labels = config.labels;
-  bundle.precision = options.precision;
+  bundle.precision = graph::name(recipe.precision);
   bundle.optimization_level = options.optimization_level;
   bundle.max_batch = options.max_batch;
   bundle.provenance = {config.architecture, family_of(config.architecture),
@@ -127,6 +140,8 @@ Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& optio
                        config.text,         fmt::format("assay {}", version()),
                        std::nullopt};
   if (options.calibration) bundle.provenance.calibration = options.calibration->source;
+  if (options.recipe || recipe.precision != graph::Precision::fp32)
+    bundle.provenance.recipe = recipe;
   return bundle;
 }
 

@@ -15,6 +15,7 @@
 #include "graph/graph.h"
 #include "image/image.h"
 #include "quant/calibration.h"
+#include "quant/recipe.h"
 
 namespace assay::bundle {
 
@@ -29,7 +30,8 @@ struct Provenance {
   std::string revision;     ///< empty where unknown
   std::string config_text;  ///< config.json as it was
   std::string tool_version;
-  std::optional<quant::CalibrationSource> calibration{};  ///< at int8, and only there
+  std::optional<quant::CalibrationSource> calibration{};  ///< where the recipe needs one
+  std::optional<quant::Recipe> recipe{};                  ///< at every precision but fp32
 };
 
 /// The tactics that were measured to be best on one machine.
@@ -45,7 +47,8 @@ struct Bundle {
   std::shared_ptr<const graph::Graph> graph;
   image::Transform transform;
   std::vector<std::string> labels;
-  std::string precision = "fp32";  ///< "fp32", "bf16", "int8": the narrowest that a node has
+  /// "fp32", "fp16", "bf16", "int8", "fp8" or "nvfp4": no node has a narrower one.
+  std::string precision = "fp32";
   int optimization_level = 1;
   int max_batch = 1;
   Provenance provenance;
@@ -53,8 +56,10 @@ struct Bundle {
 };
 
 struct BuildOptions {
-  std::string precision = "fp32";
-  std::optional<quant::Calibration> calibration{};  ///< for int8: of the fp32 bundle
+  std::string precision;                  ///< empty: the recipe's; without a recipe, fp32
+  std::optional<quant::Recipe> recipe{};  ///< none: the precision's default_recipe()
+  std::optional<quant::Calibration>
+      calibration{};  ///< of the fp32 bundle, where the recipe needs it
   int optimization_level = 1;
   int max_batch = 1;
   std::int64_t input_height =
@@ -62,12 +67,16 @@ struct BuildOptions {
   std::int64_t input_width = 0;
 };
 
+/// The recipe that the options come to, the precision and the recipe having been held against each
+/// other. Throws as build().
+quant::Recipe recipe_of(const BuildOptions& options);
+
 /// Checkpoint → family → graph → passes → quant::quantize → Bundle. Deterministic. At fp32 every
-/// constant is F32; at bf16 and int8 the products' weights are BF16 and I8.
+/// constant is F32; elsewhere weights are as the recipe says.
 /// Throws unsupported for a precision or optimization level that does not exist (yet) and for an
 /// input size other than the configuration's where that is fixed, bad_input for a batch or size out
-/// of range, for weights that are not finite, stored or merged, for int8 without a calibration and
-/// for a calibration without int8; otherwise as its parts do.
+/// of range, for weights that are not finite, stored or merged, for a recipe of another precision,
+/// and for a calibration that the recipe lacks or does not need; otherwise as its parts do.
 Bundle build(const checkpoint::Checkpoint& checkpoint, const BuildOptions& options);
 
 /// How to lower the bundle's graph for `target`: its level, batch and normalization, and at level 3

@@ -31,7 +31,7 @@ std::string_view layer_of(const graph::Graph& graph, graph::ValueId id) {
 }  // namespace
 
 std::optional<float> first_nonfinite(const graph::Constant& constant) {
-  if (constant.dtype == DType::i8) return std::nullopt;
+  if (graph::is_code_type(constant.dtype)) return std::nullopt;  // each code is a number
   for (const float number : graph::to_f32(constant))
     if (!std::isfinite(number)) return number;
   return std::nullopt;

@@ -59,8 +59,10 @@ std::array<std::byte, kPreambleBytes> encode(const Preamble& preamble);
 Preamble decode_preamble(std::span<const std::byte> file);
 
 /// The feature of bundles whose products take narrow operands: nodes with a precision of their own,
-/// sections of other types than F32, and the calibration among the provenance.
+/// sections of other types than F32, and a calibration among the provenance.
 inline constexpr const char* kPrecisionFeature = "precision";
+/// Announces the recipe among the provenance.
+inline constexpr const char* kRecipeFeature = "recipe";
 /// Announces optimization level 3 and its field `tuning`.
 inline constexpr const char* kTuningFeature = "tuning";
 

@@ -92,6 +92,22 @@ quant::CalibrationSource decode_calibration(Fields fields) {
   return source;
 }
 
+quant::Recipe decode_recipe(Fields fields) {
+  const std::string name = fields.text("name");
+  const std::string toml = fields.text("toml");
+  fields.finish();
+  quant::Recipe recipe;
+  try {
+    recipe = quant::parse_recipe(toml, fields.name_of("toml"));
+  } catch (const Error& error) {
+    fail(ErrorKind::corrupt, "{}", error.what());
+  }
+  if (recipe.name != name)
+    fail(ErrorKind::corrupt, "{} is \"{:.80}\", but its text says \"{}\"", fields.name_of("name"),
+         name, recipe.name);
+  return recipe;
+}
+
 Provenance decode_provenance(Fields fields) {
   Provenance provenance;
   provenance.tool_version = fields.text("tool_version");
@@ -106,6 +122,7 @@ Provenance decode_provenance(Fields fields) {
   }
   if (fields.has("calibration"))
     provenance.calibration = decode_calibration(fields.object("calibration"));
+  if (fields.has("recipe")) provenance.recipe = decode_recipe(fields.object("recipe"));
   fields.finish();
   return provenance;
 }
@@ -115,9 +132,10 @@ void decode_model(Fields fields, Bundle& bundle) {
   bundle.provenance.family = fields.text("family");
   bundle.precision = fields.text("precision");
   if (!graph::precision_from_name(bundle.precision))
-    fail(ErrorKind::unsupported,
-         "precision \"{:.40}\", but this build of Assay knows fp32, bf16 and int8",
-         bundle.precision);
+    fail(
+        ErrorKind::unsupported,
+        "precision \"{:.40}\", but this build of Assay knows fp32, fp16, bf16, int8, fp8 and nvfp4",
+        bundle.precision);
   const auto level = fields.integer("optimization_level", 0, 1000);
   if (level > 1 && level != 3)
     fail(ErrorKind::unsupported,
@@ -127,18 +145,38 @@ void decode_model(Fields fields, Bundle& bundle) {
   fields.finish();
 }
 
-/// The precision, the feature that announces it, and the calibration stand or fall together.
-void check_precision(const Json& features, const Bundle& bundle) {
+/// The features are those that the rest of the header has need of, in this order.
+void check_needed_features(const Json& features, const Bundle& bundle) {
   Json expected = Json::array();
   if (bundle.precision != "fp32") expected.push_back(kPrecisionFeature);
+  if (bundle.provenance.recipe) expected.push_back(kRecipeFeature);
   if (bundle.optimization_level == 3) expected.push_back(kTuningFeature);
   if (features != expected)
     fail(ErrorKind::corrupt,
-         "header.features is {:.80}, but a bundle of precision {} and level {} has {}",
-         features.dump(), bundle.precision, bundle.optimization_level, expected.dump());
-  if ((bundle.precision == "int8") != bundle.provenance.calibration.has_value())
-    fail(ErrorKind::corrupt, "header.provenance.calibration is {}, but the precision is {}",
-         bundle.provenance.calibration ? "there" : "missing", bundle.precision);
+         "header.features is {:.80}, but a bundle of precision {}, {} recipe and level {} has {}",
+         features.dump(), bundle.precision, bundle.provenance.recipe ? "with a" : "without a",
+         bundle.optimization_level, expected.dump());
+}
+
+/// The recipe and the calibration that it needs. Without a recipe there are bundles of fp32, and of
+/// the bf16 and int8 that were before there were recipes.
+void check_recipe(const Bundle& bundle) {
+  const auto& recipe = bundle.provenance.recipe;
+  bool calibrated = bundle.precision == "int8";
+  if (recipe) {
+    if (graph::name(recipe->precision) != bundle.precision)
+      fail(ErrorKind::corrupt, "header.provenance.recipe makes {}, but the precision is {}",
+           graph::name(recipe->precision), bundle.precision);
+    calibrated = quant::needs_calibration(*recipe);
+  } else if (bundle.precision != "fp32" && bundle.precision != "bf16" && !calibrated) {
+    fail(ErrorKind::corrupt, "header.provenance.recipe is missing, but the precision is {}",
+         bundle.precision);
+  }
+  if (calibrated != bundle.provenance.calibration.has_value())
+    fail(ErrorKind::corrupt, "header.provenance.calibration is {}, but the {} {}",
+         bundle.provenance.calibration ? "there" : "missing",
+         recipe ? "recipe " + recipe->name : "precision " + bundle.precision,
+         calibrated ? "needs one" : "takes none");
 }
 
 /// No product is in a narrower format than the bundle says.
@@ -178,7 +216,8 @@ void check_interface(const graph::Graph& graph, const Bundle& bundle) {
 void check_features(const Json& header) {
   Fields fields(header, "header");
   for (const Json& feature : fields.array("features")) {
-    if (feature == kPrecisionFeature || feature == kTuningFeature) continue;
+    if (feature == kPrecisionFeature || feature == kRecipeFeature || feature == kTuningFeature)
+      continue;
     fail(ErrorKind::unsupported,
          "the bundle needs the feature {:.60}, which this build of Assay does not know: update "
          "Assay, or build the bundle again with this one",
@@ -213,7 +252,8 @@ Bundle decode_header(const Json& header) {
   (void)fields.any("graph");
   bundle.provenance = decode_provenance(fields.object("provenance"));
   decode_model(fields.object("model"), bundle);
-  check_precision(fields.array("features"), bundle);
+  check_needed_features(fields.array("features"), bundle);
+  check_recipe(bundle);
   bundle.transform = decode_transform(fields.object("preprocessing"));
   for (const Json& label : fields.array("labels")) {
     if (!label.is_string())

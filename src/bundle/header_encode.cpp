@@ -34,6 +34,10 @@ Json encode_provenance(const Provenance& provenance) {
                            {"offset", source.offset},
                            {"limit", source.limit}};
   }
+  if (provenance.recipe) {
+    json["recipe"] = {{"name", provenance.recipe->name},
+                      {"toml", quant::to_toml(*provenance.recipe)}};
+  }
   return json;
 }
 
@@ -52,6 +56,7 @@ Json encode_sections(std::span<const Section> sections) {
 std::string encode_header(const Bundle& bundle, std::span<const Section> sections) {
   Json features = Json::array();
   if (bundle.precision != "fp32") features.push_back(kPrecisionFeature);
+  if (bundle.provenance.recipe) features.push_back(kRecipeFeature);
   if (bundle.optimization_level == 3) features.push_back(kTuningFeature);
   Json header = {{"features", std::move(features)},
                  {"model",

@@ -1,6 +1,7 @@
 #include "bundle/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -19,15 +20,21 @@ bool all_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// Which types beside F32 a bundle's sections may have.
-std::string_view narrow_types(std::string_view precision) {
-  if (precision == "bf16") return " and BF16";
-  return precision == "int8" ? " and I8" : "";
+/// In which type each precision, in order, stores weights.
+constexpr std::array kTypes{DType::f32, DType::f16,     DType::bf16,
+                            DType::i8,  DType::f8_e4m3, DType::f4};
+static_assert(kTypes.size() == graph::kPrecisions.size());
+
+/// Which types a bundle's sections may have: those of its precision and of every wider one.
+std::span<const DType> types_of(std::string_view precision) {
+  const auto narrowest = static_cast<std::size_t>(*graph::precision_from_name(precision));
+  return std::span(kTypes).first(narrowest + 1);
 }
 
-bool stores(std::string_view precision, DType dtype) {
-  if (dtype == DType::f32) return true;
-  return dtype == (precision == "bf16" ? DType::bf16 : DType::i8) && precision != "fp32";
+std::string names_of(std::span<const DType> types) {
+  std::vector<std::string_view> names;
+  for (const DType type : types) names.push_back(name(type));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 constexpr Step kSteps[] = {
@@ -141,9 +148,10 @@ graph::Constant Reader::constant(std::size_t index, std::size_t& next,
          sections_.size(), next);
   ++next;
   const Section& section = sections_[index];
-  if (!stores(precision, section.dtype))
-    fail(ErrorKind::corrupt, "section {} is {}, but the precision {} stores F32{}", index,
-         name(section.dtype), precision, narrow_types(precision));
+  const auto types = types_of(precision);
+  if (std::ranges::find(types, section.dtype) == types.end())
+    fail(ErrorKind::corrupt, "section {} is {}, but the precision {} stores {}", index,
+         name(section.dtype), precision, names_of(types));
   return {section.dtype, data().subspan(section.offset, section.size), owner_};
 }
 

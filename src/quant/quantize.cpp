@@ -1,209 +1,202 @@
 #include "quant/quantize.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 #include <map>
-#include <unordered_map>
+#include <tuple>
 
+#include "backend/flops.h"
 #include "base/error.h"
+#include "graph/emulate.h"
 #include "graph/passes.h"
 #include "graph/rewrite.h"
 #include "graph/serialize.h"
-#include "numerics/bf16.h"
-#include "quant/observe.h"
+#include "quant/bias.h"
+#include "quant/decide.h"
+#include "quant/narrow_weight.h"
+#include "quant/smooth.h"
 
 namespace assay::quant {
 namespace {
 
 using graph::kWeightInput;
 using graph::Precision;
+using graph::ValueId;
 
-/// Below it a scale's inverse would not be a number; so small a range is as good as 0.
-constexpr float kSmallestScale = std::numeric_limits<float>::min();
+void check_fp32(const graph::Graph& graph) {
+  for (const graph::Node& node : graph.nodes) {
+    if (node.precision == Precision::fp32) continue;
+    fail(ErrorKind::bad_input, "layer '{}' is {} already", node.name, graph::name(node.precision));
+  }
+}
 
-/// A weight in its narrow form.
-struct NarrowWeight {
-  graph::ValueId weight = graph::kNone;
-  graph::ValueId scale = graph::kNone;  ///< at int8
-};
+bool has_operand(const graph::Node& node, std::string_view operand) {
+  if (!graph::can_have(node.op, Precision::bf16)) return false;  // no product, or a grouped one
+  const auto operands = operand_names(node);
+  return std::ranges::find(operands, operand) != operands.end();
+}
 
-using RangesByLayer = std::unordered_map<std::string_view, Range>;
-
-RangesByLayer ranges_for(const graph::Graph& graph, const Calibration& calibration) {
-  if (calibration.graph != graph::fingerprint(graph)) {
+void check_calibration(const graph::Graph& graph, const Recipe& recipe,
+                       const Calibration* calibration) {
+  if (calibration == nullptr) {
+    if (!needs_calibration(recipe)) return;
+    fail(ErrorKind::bad_input, "the recipe {} needs a calibration, and there is none", recipe.name);
+  }
+  if (calibration->graph != graph::fingerprint(graph)) {
     fail(ErrorKind::bad_input,
          "the calibration was made of another network ({}, graph {:.12}) than this {}: make one of "
          "the fp32 bundle of the same checkpoint, built with the same options",
-         calibration.architecture, calibration.graph, graph.name);
+         calibration->architecture, calibration->graph, graph.name);
   }
-  RangesByLayer ranges;
-  for (const OperandStats& stats : calibration.operands) {
-    if (stats.operand != "input") continue;
-    ranges.emplace(stats.layer, range_of(stats, "max", Format::int8));
+  for (const OperandStats& stats : calibration->operands) {
+    const auto node = std::ranges::find(graph.nodes, stats.layer, &graph::Node::name);
+    if (node != graph.nodes.end() && has_operand(*node, stats.operand)) continue;
+    fail(ErrorKind::bad_input,
+         "the calibration has an entry for the {} of '{}', and {} has no such linear layer, "
+         "ungrouped convolution or attention",
+         stats.operand, stats.layer, graph.name);
   }
-  std::size_t found = 0;
-  for (const graph::Node& node : graph.nodes) {
-    if (!is_calibrated(node)) continue;
-    if (!ranges.contains(node.name)) {
-      fail(ErrorKind::bad_input, "the calibration has no entry for the layer '{}'", node.name);
-    }
-    ++found;
-  }
-  if (found == ranges.size()) return ranges;
-  for (const OperandStats& stats : calibration.operands) {
-    const bool known = std::ranges::any_of(graph.nodes, [&](const graph::Node& node) {
-      return node.name == stats.layer && is_calibrated(node);
-    });
-    if (!known && stats.operand == "input") {
-      fail(ErrorKind::bad_input,
-           "the calibration has an entry for '{}', which is no linear layer or ungrouped "
-           "convolution of {}",
-           stats.layer, graph.name);
-    }
-  }
-  fail(ErrorKind::bad_input, "the calibration has an entry twice");
-}
-
-graph::Constant bf16_constant(const graph::Value& value, std::span<const float> numbers) {
-  std::vector<numerics::Bf16::Code> codes;
-  codes.reserve(numbers.size());
-  for (const float number : numbers) {
-    codes.push_back(numerics::Bf16::encode(number));
-    if (!std::isfinite(numerics::Bf16::decode(codes.back()))) {
-      fail(ErrorKind::bad_input, "the weight '{}' holds {}, which is infinite in bf16", value.name,
-           number);
-    }
-  }
-  return graph::make_constant(DType::bf16, std::as_bytes(std::span(codes)));
-}
-
-/// Each channel's codes and the channel's scale.
-float quantize_channel(std::span<const float> numbers, std::vector<std::int8_t>& codes) {
-  float largest = 0;
-  for (const float number : numbers) largest = std::max(largest, std::abs(number));
-  const float scale = largest / 127 < kSmallestScale ? 1.0F : largest / 127;
-  for (const float number : numbers) {
-    const double code = std::nearbyint(static_cast<double>(number) / scale);
-    codes.push_back(static_cast<std::int8_t>(std::clamp(code, -127.0, 127.0)));
-  }
-  return scale;
-}
-
-/// Which values are the network's input, perhaps resized or with its numbers moved about.
-std::vector<bool> picture_values(const graph::Graph& graph) {
-  std::vector<bool> picture(graph.values.size(), false);
-  picture[graph.input] = true;
-  for (const graph::Node& node : graph.nodes) {
-    const bool moves = std::holds_alternative<graph::Resize>(node.op) ||
-                       std::holds_alternative<graph::Reshape>(node.op) ||
-                       std::holds_alternative<graph::Transpose>(node.op) ||
-                       std::holds_alternative<graph::Slice>(node.op);
-    if (moves && picture[node.inputs[0]]) picture[node.output] = true;
-  }
-  return picture;
 }
 
 class Quantizer {
  public:
-  Quantizer(const graph::Graph& graph, Precision precision, RangesByLayer ranges)
-      : graph_(graph), precision_(precision), ranges_(std::move(ranges)) {}
+  Quantizer(const graph::Graph& wide, const Recipe& recipe, const Calibration* calibration)
+      : graph_(wide), calibration_(calibration), decisions_(decide(wide, recipe, calibration)) {}
 
-  graph::Graph run() {
-    const std::vector<bool> picture = picture_values(graph_);
-    for (graph::Node& node : graph_.nodes) {
-      const bool product = is_calibrated(node);
-      if (product && precision_ == Precision::int8) {
-        make_int8(node);
-      } else if (product) {
-        if (!picture[node.inputs[0]]) make_bf16(node);
-      } else if (std::holds_alternative<graph::Attention>(node.op)) {
-        node.precision = Precision::bf16;
+  Quantized run() {
+    std::vector<LayerDecision> layers = record();
+    if (calibration_ != nullptr) smoothing_ = smooth(graph_, decisions_, *calibration_);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Decision& decision = decisions_[i];
+      if (decision.precision == Precision::fp32) continue;
+      graph::Node& node = graph_.nodes[i];
+      if (std::holds_alternative<graph::Attention>(node.op)) {
+        narrow_attention(node, decision);
+      } else {
+        narrow_product(node, decision);
       }
     }
     graph::remove_dead(graph_);  // the weights as they were
     graph::verify(graph_);
-    return std::move(graph_);
+    return {std::move(graph_), std::move(layers), std::move(smoothing_)};
   }
 
  private:
-  void make_bf16(graph::Node& node) {
-    node.inputs[kWeightInput] = narrow_weight(node).weight;
-    node.precision = Precision::bf16;
-  }
-
-  void make_int8(graph::Node& node) {
-    const graph::Dims& dims = graph_.value(node.inputs[kWeightInput]).dims;
-    const std::int64_t depth = graph::elements(dims) / dims[0];
-    if (depth > graph::kMaxInt8Depth) {
-      fail(ErrorKind::unsupported, "layer '{}' adds up {} products; at int8 {} fit its sums",
-           node.name, depth, graph::kMaxInt8Depth);
+  [[nodiscard]] std::vector<LayerDecision> record() const {
+    std::vector<LayerDecision> layers;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const graph::Node& node = graph_.nodes[i];
+      if (decisions_[i].reason.empty()) continue;
+      layers.push_back({node.name, node.role, decisions_[i].precision, decisions_[i].reason,
+                        static_cast<double>(backend::count_flops(graph_, node)) / 2});
     }
-    const NarrowWeight narrow = narrow_weight(node);
-    node.inputs[kWeightInput] = narrow.weight;
-    node.inputs.resize(graph::kWeightScaleInput + 1, graph::kNone);
-    node.inputs[graph::kWeightScaleInput] = narrow.scale;
-    node.input_quantization = affine_for(ranges_.at(node.name));
-    node.precision = Precision::int8;
+    return layers;
   }
 
-  /// Made once for all nodes that share the weight.
-  NarrowWeight narrow_weight(const graph::Node& node) {
-    const graph::ValueId id = node.inputs[kWeightInput];
-    const auto found = narrow_.find(id);
-    if (found != narrow_.end()) return found->second;
-    const graph::Value stored = graph_.value(id);
-    const std::vector<float> numbers = graph::to_f32(*stored.constant);
-    const NarrowWeight made =
-        precision_ == Precision::int8
-            ? int8_weight(stored, numbers)
-            : NarrowWeight{graph::add_constant(graph_, stored.name + ".bf16", stored.dims,
-                                               bf16_constant(stored, numbers)),
-                           graph::kNone};
-    narrow_.emplace(id, made);
-    return made;
-  }
-
-  NarrowWeight int8_weight(const graph::Value& stored, std::span<const float> numbers) {
-    const auto channels = static_cast<std::size_t>(stored.dims[0]);
-    const std::size_t each = numbers.size() / channels;
-    std::vector<std::int8_t> codes;
-    codes.reserve(numbers.size());
-    std::vector<float> scales;
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-      scales.push_back(quantize_channel(numbers.subspan(channel * each, each), codes));
+  void narrow_attention(graph::Node& node, const Decision& decision) {
+    node.precision = decision.precision;
+    if (decision.precision != Precision::fp8) return;
+    for (const std::string_view operand : operand_names(node)) {
+      node.input_scales.push_back(e4m3_scale_for(range(node, operand, decision)));
     }
-    return {graph::add_constant(graph_, stored.name + ".int8", stored.dims,
-                                graph::make_constant(DType::i8, std::as_bytes(std::span(codes)))),
-            graph::add_constant(graph_, stored.name + ".int8.scale", {stored.dims[0]},
-                                graph::make_constant(std::move(scales)))};
+  }
+
+  void narrow_product(graph::Node& node, const Decision& decision) {
+    const ValueId exact = node.inputs[kWeightInput];
+    const WeightRule rule = decision.rule == nullptr ? WeightRule{} : decision.rule->weights;
+    const Stored& stored = stored_weight(node, decision.precision, rule);
+    node.precision = decision.precision;
+    node.inputs[kWeightInput] = stored.codes;
+    if (stored.scale != graph::kNone) set_input(node, graph::kWeightScaleInput, stored.scale);
+    if (stored.tensor_scale != graph::kNone) {
+      set_input(node, graph::kTensorScaleInput, stored.tensor_scale);
+    }
+    if (decision.precision == Precision::int8) {
+      node.input_quantization = affine_for(range(node, "input", decision));
+    } else if (decision.precision == Precision::fp8) {
+      node.input_scales = {e4m3_scale_for(range(node, "input", decision))};
+    }
+    if (decision.rule != nullptr && decision.rule->bias_correction) correct_bias(node, exact);
+  }
+
+  static void set_input(graph::Node& node, std::size_t index, ValueId value) {
+    if (node.inputs.size() <= index) node.inputs.resize(index + 1, graph::kNone);
+    node.inputs[index] = value;
+  }
+
+  [[nodiscard]] Range range(const graph::Node& node, std::string_view operand,
+                            const Decision& decision) const {
+    const OperandStats& stats = stats_of(*calibration_, node.name, operand);
+    const Range& seen = range_of(stats, decision.rule->activations, format_of(decision.precision));
+    const auto smoothed = smoothing_.find(node.name);
+    return smoothed == smoothing_.end() ? seen : smoothed_range(seen, stats, smoothed->second);
+  }
+
+  void correct_bias(graph::Node& node, ValueId exact) {
+    const graph::Dims dims = graph_.value(exact).dims;
+    std::vector<float> mean = stats_of(*calibration_, node.name, "input").channel_mean;
+    if (static_cast<std::int64_t>(mean.size()) != dims[1]) {
+      fail(ErrorKind::bad_input,
+           "the calibration has the means of {} channels of layer '{}', whose input has {}",
+           mean.size(), node.name, dims[1]);
+    }
+    if (const auto smoothed = smoothing_.find(node.name); smoothed != smoothing_.end()) {
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] /= smoothed->second[i];
+    }
+    std::vector<float> bias = bias_shift(graph::to_f32(*graph_.value(exact).constant),
+                                         graph::weight_numbers(graph_, node), dims, mean);
+    const ValueId old = graph::input_or_none(node, graph::kBiasInput);
+    if (old != graph::kNone) {
+      const std::vector<float> numbers = graph::to_f32(*graph_.value(old).constant);
+      for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += numbers[i];
+    }
+    set_input(
+        node, graph::kBiasInput,
+        graph::add_constant(graph_, node.name + ".bias.corrected", {dims[0]}, std::move(bias)));
+  }
+
+  /// A weight's constants in the graph; kNone for scales that its format does not have.
+  struct Stored {
+    ValueId codes = graph::kNone;
+    ValueId scale = graph::kNone;
+    ValueId tensor_scale = graph::kNone;
+  };
+
+  /// Made once for all nodes that share the weight and how it is stored.
+  const Stored& stored_weight(const graph::Node& node, Precision precision,
+                              const WeightRule& rule) {
+    const ValueId id = node.inputs[kWeightInput];
+    const auto key = std::tuple(id, precision, rule.granularity, rule.observer);
+    const auto found = stored_.find(key);
+    if (found != stored_.end()) return found->second;
+    const graph::Value value = graph_.value(id);
+    NarrowWeight narrow =
+        narrow_weight(graph::to_f32(*value.constant), value.dims, precision, rule, node.name);
+    const std::string name = fmt::format("{}.{}", value.name, graph::name(precision));
+    Stored stored;
+    stored.codes = graph::add_constant(graph_, name, value.dims, std::move(narrow.codes));
+    const auto add = [&](std::optional<graph::Value>& made, std::string_view what) {
+      if (!made) return graph::kNone;
+      return graph::add_constant(graph_, fmt::format("{}.{}", name, what), made->dims,
+                                 std::move(*made->constant));
+    };
+    stored.scale = add(narrow.scale, "scale");
+    stored.tensor_scale = add(narrow.tensor_scale, "tensor_scale");
+    return stored_.emplace(key, stored).first->second;
   }
 
   graph::Graph graph_;
-  Precision precision_;
-  RangesByLayer ranges_;
-  std::map<graph::ValueId, NarrowWeight> narrow_;
+  const Calibration* calibration_;
+  std::vector<Decision> decisions_;
+  Smoothing smoothing_;
+  std::map<std::tuple<ValueId, Precision, Granularity, WeightObserver>, Stored> stored_;
 };
 
 }  // namespace
 
-graph::Graph quantize(const graph::Graph& graph, Precision precision,
-                      const Calibration* calibration) {
-  if ((precision == Precision::int8) != (calibration != nullptr)) {
-    fail(ErrorKind::bad_input, "precision {} {}", graph::name(precision),
-         calibration == nullptr ? "needs a calibration" : "takes no calibration");
-  }
-  for (const graph::Node& node : graph.nodes) {
-    if (node.precision != Precision::fp32) {
-      fail(ErrorKind::bad_input, "layer '{}' is {} already", node.name,
-           graph::name(node.precision));
-    }
-  }
-  if (precision == Precision::fp32) return graph;
-  RangesByLayer ranges;
-  if (calibration != nullptr) ranges = ranges_for(graph, *calibration);
-  return Quantizer(graph, precision, std::move(ranges)).run();
+Quantized quantize(const graph::Graph& wide, const Recipe& recipe, const Calibration* calibration) {
+  check_fp32(wide);
+  check_calibration(wide, recipe, calibration);
+  return Quantizer(wide, recipe, calibration).run();
 }
 
 }  // namespace assay::quant

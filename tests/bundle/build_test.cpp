@@ -91,7 +91,7 @@ TEST(Build, RefusesACalibrationThatDoesNotFitThePrecision) {
   options.calibration = quant::Calibration{"mobilevit_xxs", "0", {{"max"}, 1, 1, 0, 0}, {}};
   EXPECT_THAT(build_outcome("mobilevit_xxs", options).message,
               testing::HasSubstr("another network"));
-  for (const char* precision : {"fp32", "bf16"}) {
+  for (const char* precision : {"", "fp32", "fp16", "bf16", "nvfp4"}) {
     options.precision = precision;
     outcome = build_outcome("mobilevit_xxs", options);
     EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
@@ -99,12 +99,56 @@ TEST(Build, RefusesACalibrationThatDoesNotFitThePrecision) {
   }
 }
 
+TEST(Build, RefusesARecipeOfAnotherPrecision) {
+  bundle::BuildOptions options;
+  options.precision = "bf16";
+  options.recipe = quant::find_recipe("nvfp4-weights");
+  const auto outcome = build_outcome("mobilevit_xxs", options);
+  EXPECT_EQ(outcome.kind, ErrorKind::bad_input);
+  EXPECT_THAT(outcome.message, testing::HasSubstr("nvfp4-weights, which makes nvfp4"));
+}
+
+TEST(Build, StoresTheRecipeAndWeightsAsItSays) {
+  const std::size_t wide = test::bytes_of(bundle::build(example("mobilevit_xxs"), {})).size();
+  for (const auto& [precision, share] :
+       {std::pair("fp16", 0.56), std::pair("bf16", 0.56), std::pair("nvfp4", 0.52)}) {
+    bundle::BuildOptions options;
+    options.precision = precision;
+    const bundle::Bundle bundle = bundle::build(example("mobilevit_xxs"), options);
+    EXPECT_EQ(bundle.precision, precision);
+    EXPECT_EQ(bundle.provenance.recipe,
+              quant::default_recipe(*graph::precision_from_name(precision)));
+    EXPECT_FALSE(bundle.provenance.calibration);
+    const test::Bytes bytes = test::bytes_of(bundle);
+    EXPECT_LT(static_cast<double>(bytes.size()), share * static_cast<double>(wide)) << precision;
+    EXPECT_EQ(bytes, test::bytes_of(bundle::build(example("mobilevit_xxs"), options)));
+  }
+  bundle::BuildOptions options;
+  options.recipe = quant::find_recipe("fp16");
+  EXPECT_EQ(bundle::build(example("mobilevit_xxs"), options).precision, "fp16");
+  EXPECT_FALSE(bundle::build(example("mobilevit_xxs"), {}).provenance.recipe);
+}
+
+TEST(Build, EveryShippedRecipeFitsBothFamilies) {
+  for (const char* name : {"mobilevit_xxs", "crossvit_9_240"}) {
+    const bundle::Bundle wide = bundle::build(example(name), {});
+    for (const quant::BuiltinRecipe& builtin : quant::builtin_recipes()) {
+      const quant::Recipe recipe = quant::find_recipe(std::string(builtin.name));
+      for (const quant::Rule& rule : recipe.rules) {
+        const bool found = std::ranges::any_of(
+            wide.graph->nodes, [&](const graph::Node& node) { return quant::matches(rule, node); });
+        EXPECT_TRUE(found || rule.optional) << builtin.name << " on " << name;
+      }
+    }
+  }
+}
+
 TEST(Build, RefusesWhatDoesNotExistYet) {
   bundle::BuildOptions options;
-  options.precision = "fp16";
+  options.precision = "fp17";
   auto outcome = build_outcome("mobilevit_xxs", options);
   EXPECT_EQ(outcome.kind, ErrorKind::unsupported);
-  EXPECT_THAT(outcome.message, testing::HasSubstr("fp32"));
+  EXPECT_THAT(outcome.message, testing::HasSubstr("fp32, fp16, bf16, int8, fp8, nvfp4"));
   for (const int level : {2, 4, 5}) {
     options = {};
     options.optimization_level = level;

@@ -15,6 +15,10 @@ struct Lie {
   ErrorKind kind = ErrorKind::corrupt;
 };
 
+/// A recipe that leaves all as it is.
+const Json kWideRecipe = {{"name", "wide"},
+                          {"toml", "name = \"wide\"\nprecision = \"fp32\"\nbase = \"fp32\"\n"}};
+
 const std::vector<Lie> kLies = {
     {"SectionOverlaps", [](Json& h) { h["sections"][1]["offset"] = 0; },
      "section 1 is at offset 0"},
@@ -43,15 +47,15 @@ const std::vector<Lie> kLies = {
     {"SectionNotObject", [](Json& h) { h["sections"][0] = 7; }, "expected an object"},
     {"SectionsNotArray", [](Json& h) { h["sections"] = Json::object(); }, "expected an array"},
     {"UnknownField", [](Json& h) { h["recipe"] = "x"; }, "header.recipe is not a field"},
-    {"FeatureUnknown", [](Json& h) { h["features"].push_back("recipe"); }, "update Assay",
+    {"FeatureUnknown", [](Json& h) { h["features"].push_back("roles"); }, "update Assay",
      ErrorKind::unsupported},
     {"FeaturesMissing", [](Json& h) { h.erase("features"); }, "header.features is missing"},
     {"ModelMissing", [](Json& h) { h.erase("model"); }, "header.model is missing"},
     {"BatchHuge", [](Json& h) { h["model"]["max_batch"] = 2147483647; }, "max_batch is 2147483647"},
     {"BatchZero", [](Json& h) { h["model"]["max_batch"] = 0; }, "max_batch is 0"},
     {"BatchText", [](Json& h) { h["model"]["max_batch"] = "2"; }, "max_batch is \"2\""},
-    {"PrecisionUnknown", [](Json& h) { h["model"]["precision"] = "fp16"; }, "fp32, bf16 and int8",
-     ErrorKind::unsupported},
+    {"PrecisionUnknown", [](Json& h) { h["model"]["precision"] = "fp17"; },
+     "fp32, fp16, bf16, int8, fp8 and nvfp4", ErrorKind::unsupported},
     {"PrecisionWithoutItsFeature", [](Json& h) { h["model"]["precision"] = "bf16"; },
      "header.features is []"},
     {"FeatureWithoutItsPrecision", [](Json& h) { h["features"].push_back("precision"); },
@@ -71,13 +75,49 @@ const std::vector<Lie> kLies = {
     {"CalibrationWithoutInt8",
      [](Json& h) {
        h["provenance"]["calibration"] = {
-           {"observer", "max"}, {"images", 1}, {"stride", 1}, {"offset", 0}, {"limit", 0}};
+           {"observers", {"max"}}, {"images", 1}, {"stride", 1}, {"offset", 0}, {"limit", 0}};
      },
      "header.provenance.calibration is there"},
+    {"NarrowerThanBf16WithoutRecipe",
+     [](Json& h) {
+       h["model"]["precision"] = "nvfp4";
+       h["features"].push_back("precision");
+     },
+     "header.provenance.recipe is missing"},
+    {"RecipeUnannounced", [](Json& h) { h["provenance"]["recipe"] = kWideRecipe; },
+     "header.features is []"},
+    {"RecipeAnnouncedAndMissing", [](Json& h) { h["features"].push_back("recipe"); },
+     "header.features is [\"recipe\"]"},
+    {"RecipeNotObject",
+     [](Json& h) {
+       h["features"].push_back("recipe");
+       h["provenance"]["recipe"] = "fp8";
+     },
+     "expected an object"},
+    {"RecipeOfTables",
+     [](Json& h) {
+       h["features"].push_back("recipe");
+       h["provenance"]["recipe"] = {{"name", "x"}, {"toml", std::string(5000, '[')}};
+     },
+     "not TOML"},
+    {"RecipeWithoutName",
+     [](Json& h) {
+       h["features"].push_back("recipe");
+       h["provenance"]["recipe"] = kWideRecipe;
+       h["provenance"]["recipe"].erase("name");
+     },
+     "recipe.name is missing"},
+    {"RecipeOfAnotherPrecision",
+     [](Json& h) {
+       h["model"]["precision"] = "bf16";
+       h["features"] = {"precision", "recipe"};
+       h["provenance"]["recipe"] = kWideRecipe;
+     },
+     "recipe makes fp32, but the precision is bf16"},
     {"CalibrationObserverUnknown",
      [](Json& h) {
        h["provenance"]["calibration"] = {
-           {"observer", "luck"}, {"images", 1}, {"stride", 1}, {"offset", 0}, {"limit", 0}};
+           {"observers", {"luck"}}, {"images", 1}, {"stride", 1}, {"offset", 0}, {"limit", 0}};
      },
      "no observer 'luck'"},
     {"SectionHalfAtFp32", [](Json& h) { h["sections"][1]["dtype"] = "BF16"; }, "stores F32"},
