@@ -22,9 +22,10 @@ struct Tuned {
 
 /// Lowers `graph` once with the default tactics and once for each further choice, runs the plans in
 /// turn on a random image, and keeps for each step the tactic with the least median time where it
-/// gains 3% or more. Then default and tuned plan run in turn; where the tuned one is not faster as
-/// a whole, nothing is kept. `options.tactics` is ignored; the level is 3 whatever it says. Throws
-/// as lower() does.
+/// gains 3% or more. Then default and tuned plan run in turn; unless the tuned one is faster as a
+/// whole (the 95% interval of the median ratio of a round's calls lies below 1), nothing is kept.
+/// Before every call that counts the same plan makes one that does not. `options.tactics` is
+/// ignored; the level is 3 whatever it says. Throws as lower() does.
 Tuned tune(const std::shared_ptr<const graph::Graph>& graph, const Target& target,
            const LowerOptions& options, const TuneOptions& tuning);
 
