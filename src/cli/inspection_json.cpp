@@ -32,6 +32,11 @@ Json provenance_json(const bundle::Provenance& provenance) {
                            {"offset", source.offset},
                            {"limit", source.limit}};
   }
+  if (provenance.recipe) {
+    json["recipe"] = {{"name", provenance.recipe->name},
+                      {"description", provenance.recipe->description},
+                      {"toml", quant::to_toml(*provenance.recipe)}};
+  }
   return json;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 
@@ -33,6 +34,31 @@ void add_file(const InspectOptions& options, const bundle::Description& descript
   }
   table.row({"bundle", fmt::format("{}: format {}, {}", options.path, description.format_version,
                                    bytes_text(static_cast<double>(description.file_bytes)))});
+}
+
+/// Products and attentions by precision, the narrowest first: "65 at int8, 9 at bf16, 7 at fp32".
+std::string precisions_text(const graph::Graph& graph) {
+  std::string text;
+  for (auto i = graph::kPrecisions.rbegin(); i != graph::kPrecisions.rend(); ++i) {
+    const auto layers = std::ranges::count_if(graph.nodes, [&](const graph::Node& node) {
+      const bool layer = std::holds_alternative<graph::Linear>(node.op) ||
+                         std::holds_alternative<graph::Conv2d>(node.op) ||
+                         std::holds_alternative<graph::Attention>(node.op);
+      return layer && node.precision == *i;
+    });
+    if (layers == 0) continue;
+    text += fmt::format("{}{} at {}", text.empty() ? "" : ", ", layers, graph::name(*i));
+  }
+  return text;
+}
+
+void add_recipe(const bundle::Bundle& bundle, Table& table) {
+  if (!bundle.provenance.recipe) return;
+  const quant::Recipe& recipe = *bundle.provenance.recipe;
+  table.row({"recipe", recipe.description.empty()
+                           ? recipe.name
+                           : fmt::format("{}: {}", recipe.name, recipe.description)});
+  table.row({"layers", precisions_text(*bundle.graph)});
 }
 
 void add_provenance(const bundle::Provenance& provenance, Table& table) {
@@ -82,6 +108,7 @@ void print_summary(const InspectOptions& options, const Inspection& inspection, 
   table.row({"architecture", bundle.provenance.architecture});
   table.row({"family", bundle.provenance.family});
   table.row({"precision", bundle.precision});
+  add_recipe(bundle, table);
   table.row({"optimization level", level_text(bundle, options.target)});
   table.row({"largest batch", fmt::format("{}", bundle.max_batch)});
   table.row({"input", fmt::format("{}x{} RGB", bundle.transform.input_height,

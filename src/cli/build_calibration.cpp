@@ -1,0 +1,65 @@
+#include "cli/build_calibration.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "base/progress.h"
+#include "pipeline/dataset.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr pipeline::DatasetOptions kUnlabelled{.selection = {}, .require_labels = false};
+
+/// Of the whole dataset; shards say only at their end how many there were.
+std::uint64_t count_samples(const std::string& data, const bundle::Bundle& bundle) {
+  const auto dataset = pipeline::open_dataset(data, bundle.labels, kUnlabelled);
+  if (const auto size = dataset->size()) return *size;
+  std::uint64_t count = 0;
+  while (dataset->next()) ++count;
+  return count;
+}
+
+}  // namespace
+
+bool looks_like_calibration(const std::string& path) noexcept {
+  try {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) return false;
+    std::array<char, 128> begin{};
+    std::ifstream stream(path, std::ios::binary);
+    stream.read(begin.data(), begin.size());
+    const std::string_view text(begin.data(), static_cast<std::size_t>(stream.gcount()));
+    return text.starts_with('{') && text.find("\"assay calibration\"") != std::string_view::npos;
+  } catch (...) {
+    return false;
+  }
+}
+
+pipeline::CalibrateReport calibrate_for(const checkpoint::Checkpoint& checkpoint,
+                                        const bundle::BuildOptions& options,
+                                        const quant::Recipe& recipe, const std::string& data,
+                                        std::uint64_t images) {
+  bundle::BuildOptions wide = options;
+  wide.precision = "fp32";
+  wide.recipe.reset();
+  wide.calibration.reset();
+  const bundle::Bundle bundle = bundle::build(checkpoint, wide);
+  pipeline::CalibrateOptions calibrate;
+  calibrate.observers = quant::observers_of(recipe);
+  calibrate.selection.stride = std::max<std::uint64_t>(1, count_samples(data, bundle) / images);
+  calibrate.selection.limit = images;
+  const auto dataset = pipeline::open_dataset(
+      data, bundle.labels, {.selection = calibrate.selection, .require_labels = false});
+  Progress bar("calibrate", dataset->size().value_or(images));
+  calibrate.progress = [&bar, before = std::uint64_t{0}](std::uint64_t done, auto) mutable {
+    bar.advance(done - before);
+    before = done;
+  };
+  return pipeline::calibrate(bundle, *dataset, calibrate);
+}
+
+}  // namespace assay::cli
