@@ -1,5 +1,7 @@
 #include "base/machine.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <map>
 
@@ -23,6 +25,16 @@ std::string cpu_model() {
   // Virtual machines hide what distinguishes a generation from the next; family and model do not.
   if (field("cpu family").empty()) return name;
   return name + ", family " + field("cpu family") + ", model " + field("model");
+}
+
+std::string compiler() {
+#if defined(__clang__)
+  return fmt::format("clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
+#elif defined(__GNUC__)
+  return fmt::format("gcc {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+#else
+  return "unknown";
+#endif
 }
 
 }  // namespace assay

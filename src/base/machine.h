@@ -8,4 +8,7 @@ namespace assay {
 /// What is tuned on one processor is kept under it. Thread-safe.
 std::string cpu_model();
 
+/// "gcc 12.2.0", as the program was compiled.
+std::string compiler();
+
 }  // namespace assay

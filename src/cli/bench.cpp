@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "assay/assay.h"
+#include "base/machine.h"
 #include "base/progress.h"
 #include "cli/cli.h"
 #include "cli/console.h"

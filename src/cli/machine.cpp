@@ -1,7 +1,5 @@
 #include "cli/machine.h"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -45,16 +43,6 @@ Json to_json(const Machine& machine) {
   return {{"cpu", machine.cpu},   {"cores", machine.cores},
           {"isa", machine.isa},   {"hypervisor", machine.hypervisor},
           {"load", machine.load}, {"shared", machine.shared()}};
-}
-
-std::string compiler() {
-#if defined(__clang__)
-  return fmt::format("clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
-#elif defined(__GNUC__)
-  return fmt::format("gcc {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
-#else
-  return "unknown";
-#endif
 }
 
 }  // namespace assay::cli

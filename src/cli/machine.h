@@ -22,7 +22,4 @@ struct Machine {
 Machine this_machine();
 Json to_json(const Machine& machine);
 
-/// "gcc 12.2.0", as the program was compiled.
-std::string compiler();
-
 }  // namespace assay::cli

@@ -59,9 +59,11 @@ class Searcher {
 
   SearchResult run(const SearchBudget& budget) {
     start(budget);
+    const std::vector<Candidate> first = candidates_;
     for (Candidate& candidate : candidates_) choose_scaling(candidate);
     result_.sqnr_db = measure(recipe());
     result_.steps.push_back({"", "every layer as chosen", result_.sqnr_db});
+    if (result_.sqnr_db < result_.start_db) keep_first_scalings(first);
     give_back(budget.keep_multiply_adds);
     result_.recipe = recipe();
     result_.kept = narrow_multiply_adds() / all_multiply_adds_;
@@ -159,6 +161,15 @@ class Searcher {
     result_.steps.push_back({candidate.decision.layer,
                              before == after ? before : before + " → " + after,
                              decibels(1, candidate.noise)});
+  }
+
+  /// What is best for each layer alone need not be best for all together.
+  void keep_first_scalings(const std::vector<Candidate>& first) {
+    for (std::size_t i = 0; i < first.size(); ++i) candidates_[i].rule = first[i].rule;
+    result_.sqnr_db = measure(recipe());
+    result_.steps.push_back({"",
+                             fmt::format("every layer as in {}, which is less noisy", from_.name),
+                             result_.sqnr_db});
   }
 
   [[nodiscard]] const graph::Operator& operator_of(const Candidate& candidate) const {

@@ -1,9 +1,10 @@
 #pragma once
 /// Finding a recipe within a budget of noise.
 ///
-/// Each layer alone is tried with every way to scale it that the format has, and keeps the one with
-/// the least noise in the logits. Then layers go back to the base, the noisiest per multiply-add
-/// first, until the whole network meets the budget or no further layer may go.
+/// Each layer alone is tried with several ways to scale it, and keeps the one with the least noise
+/// in the logits, unless all of those together are noisier than the first recipe's. Then layers go
+/// back to the base, the noisiest per multiply-add first, until the whole network meets the budget
+/// or no further layer may go.
 #include <functional>
 #include <string>
 #include <vector>

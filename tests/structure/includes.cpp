@@ -30,7 +30,7 @@ const std::map<std::string, std::set<std::string>>& public_headers() {
       {"pipeline",
        {"pipeline/boundaries.h", "pipeline/calibrate.h", "pipeline/classifier.h",
         "pipeline/dataset.h", "pipeline/image_batch.h", "pipeline/reference_logits.h",
-        "pipeline/evaluate.h", "pipeline/measure.h", "pipeline/pipeline.h",
+        "pipeline/score.h", "pipeline/evaluate.h", "pipeline/measure.h", "pipeline/pipeline.h",
         "pipeline/preprocess.h"}},
       {"study", {"study/study.h"}},
   };

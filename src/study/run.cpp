@@ -1,0 +1,101 @@
+#include "study/run.h"
+
+#include "assay/assay.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "study/machine_facts.h"
+#include "study/model_run.h"
+#include "study/not_measured.h"
+#include "study/speed.h"
+
+namespace assay::study {
+namespace {
+
+constexpr const char* kStateFolder = "state";
+
+std::string sha256_of(const std::string& text) {
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
+
+/// A folder that is a study's or nothing yet.
+void check_output(const std::filesystem::path& folder) {
+  std::error_code none;
+  if (!std::filesystem::exists(folder, none)) return;
+  if (!std::filesystem::is_directory(folder))
+    fail(ErrorKind::bad_input, "-o {}: is no folder", folder.string());
+  const bool study = std::filesystem::exists(folder / "study.json") ||
+                     std::filesystem::exists(folder / kStateFolder);
+  if (!study && !std::filesystem::is_empty(folder))
+    fail(ErrorKind::bad_input,
+         "-o {}: holds something that is no study; name a folder that is new or empty",
+         folder.string());
+}
+
+/// Everything that results depend on.
+std::string identity(const Spec& spec, const Study& study) {
+  std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n", spec.text, study.data.sha256, study.assay,
+                                 study.machine.isa, study.machine.threads);
+  for (const ModelSpec& model : spec.models)
+    text += weights_sha256(checkpoint::open(spec.resolve(model.checkpoint))) + "\n";
+  return sha256_of(text);
+}
+
+Selection selection(const SelectionSpec& spec, std::size_t count, std::uint64_t excluded) {
+  return {spec.stride, spec.offset, spec.limit, count, excluded};
+}
+
+/// What is known before anything runs.
+Study begin(const Spec& spec, const RunStudyOptions& options, const Split& split,
+            std::uint64_t samples, const DataSource& source) {
+  Study study;
+  study.name = spec.name;
+  study.title = spec.title;
+  study.question = spec.question;
+  study.created = today();
+  study.assay = version();
+  std::error_code unrelated;
+  study.spec = {
+      spec.text, sha256_of(spec.text),
+      std::filesystem::relative(spec.folder.empty() ? "." : spec.folder, options.output, unrelated)
+          .generic_string()};
+  study.machine = machine_facts(options.threads);
+  study.data.path = spec.data;
+  study.data.sha256 = data_sha256(source.path);
+  study.data.samples = samples;
+  study.data.calibration = selection(spec.calibration, split.calibration.size(), 0);
+  study.data.held_out = selection(spec.held_out, split.held_out.size(), split.excluded);
+  study.data.disjoint = disjoint(split.calibration, split.held_out);
+  study.data.ablation_images = std::min<std::uint64_t>(spec.ablation.images, split.held_out.size());
+  study.data.classes = source.labels;
+  study.thresholds = spec.thresholds;
+  study.measuring = measuring(spec.speed);
+  study.hypotheses = spec.hypotheses;
+  study.revisit = spec.revisit;
+  return study;
+}
+
+}  // namespace
+
+Study run_study(const Spec& spec, const RunStudyOptions& given) {
+  RunStudyOptions options = given;
+  if (options.threads == 0) options.threads = spec.threads;
+  check_output(options.output);
+  std::filesystem::create_directories(options.output);
+  const DataSource source = open_model(spec, spec.models.front()).source;
+  const std::uint64_t samples = count_samples(source);
+  const Split parts = split(samples, spec.calibration, spec.held_out);
+  Study beginning = begin(spec, options, parts, samples, source);
+  if (!beginning.data.disjoint)
+    fail(ErrorKind::internal, "calibration and held-out images are not disjoint");
+  StudyState state(options.output / kStateFolder, identity(spec, beginning), options.resume);
+  state.part("begin", [&] { state.study = std::move(beginning); });
+  Samples kept;
+  for (const ModelSpec& model : spec.models) ModelRun(spec, model, options, parts, state).run(kept);
+  write_samples(kept, options.output / "samples.json");
+  state.study.not_measured = not_measured(spec, state.study);
+  write_study(state.study, options.output / "study.json");
+  state.remove();
+  return state.study;
+}
+
+}  // namespace assay::study
