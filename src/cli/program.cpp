@@ -45,6 +45,8 @@ void add_verbs(Parser& parser) {
   add_verify(parser);
   add_families(parser);
   add_bench(parser);
+  add_sensitivity(parser);
+  add_study(parser);
   add_version(parser);
 }
 
