@@ -48,6 +48,7 @@ void add_families(Parser& parser);
 void add_bench(Parser& parser);
 void add_sensitivity(Parser& parser);
 void add_study(Parser& parser);
+void add_validate(Parser& parser);
 void add_version(Parser& parser);
 
 /// Parses the command line, runs the verb, reports what it throws. Never throws.

@@ -47,6 +47,7 @@ void add_verbs(Parser& parser) {
   add_bench(parser);
   add_sensitivity(parser);
   add_study(parser);
+  add_validate(parser);
   add_version(parser);
 }
 

@@ -52,6 +52,11 @@ void Verb::words(std::vector<std::string>& target, const std::string& name,
   state_->verb.add_option(name, target, help)->required()->type_name("");
 }
 
+void Verb::optional_words(std::vector<std::string>& target, const std::string& name,
+                          const std::string& help) {
+  state_->verb.add_option(name, target, help)->type_name("");
+}
+
 void Verb::option(std::string& target, const std::string& name, const std::string& type,
                   const std::string& help, Need need) {
   CLI::Option* option = state_->verb.add_option(name, target, help)->type_name(type);

@@ -35,6 +35,10 @@ class Verb {
   /// One word or more.
   void words(std::vector<std::string>& target, const std::string& name, const std::string& help);
 
+  /// Any number of words; the target keeps its value where there is none.
+  void optional_words(std::vector<std::string>& target, const std::string& name,
+                      const std::string& help);
+
   /// `type` is what stands for the value in the help: "FILE".
   void option(std::string& target, const std::string& name, const std::string& type,
               const std::string& help, Need need = Need::optional);

@@ -13,4 +13,5 @@
 #include "study/run.h"
 #include "study/schema.h"
 #include "study/spec.h"
+#include "study/validate.h"
 #include "study/verify.h"
