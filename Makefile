@@ -1,7 +1,7 @@
 # The front door. CMake does the work: see CMakePresets.json.
 #   make demo     build the program, make a bundle from a checkpoint, classify example images
 #   make test     build, run every test
-#   make lint     format check, clang-tidy, shellcheck
+#   make lint     format check, clang-tidy, shellcheck; DESCRIPTION=FILE checks a change's description, too
 #   make bench    build the program, measure the example checkpoint
 #   make format   rewrite the sources in the project's style
 #   make install  into PREFIX (default /usr/local), under DESTDIR if that is set
@@ -40,6 +40,7 @@ test: build
 	@ctest --preset $(PRESET) --parallel $(TEST_JOBS)
 
 lint: configure
+	@$(if $(DESCRIPTION),scripts/check-description "$(DESCRIPTION)")
 	@scripts/install-deps --lint
 	@scripts/format --check
 	@scripts/lint $(BUILD)
