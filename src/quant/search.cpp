@@ -29,11 +29,13 @@ struct Candidate {
   bool narrow = true;  ///< not given back
 };
 
+/// In words: "percentile 99.999".
 std::string text(const Rule& rule) {
   std::string text =
       fmt::format("weights {} {}", name(rule.weights.granularity), name(rule.weights.observer));
   if (rule.precision != Precision::nvfp4) text += ", activations " + rule.activations;
   if (rule.bias_correction) text += ", bias corrected";
+  std::ranges::replace(text, '_', ' ');
   return text;
 }
 
