@@ -65,7 +65,7 @@ TEST(Build, TwiceGivesTheSameBytes) {
 
 TEST(Build, RefusesWhatItCannotDo) {
   expect_build_fails({source(kXxs), "--precision", "fp17"}, 4, "fp17");
-  expect_build_fails({source(kXxs), "--precision", "nvfp4"}, 4, "nvfp4");
+  expect_build_fails({source(kXxs), "--precision", "fp8"}, 2, "--calibration");
   expect_build_fails({source(kXxs), "--opt-level", "2"}, 4, "0, 1 or 3");
   expect_build_fails({source(kXxs), "--threads", "2"}, 2, "--tune");
   expect_build_fails({source(kXxs), "--tune", "--opt-level", "1"}, 2, "leave one out");
