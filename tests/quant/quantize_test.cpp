@@ -215,7 +215,8 @@ TEST(Quantize, RefusesACalibrationThatDoesNotFit) {
     stats.ranges = {{"max", max}};
   }
   EXPECT_THAT(refused(graph, find_recipe("fp8-vit-mse"), &max_only), HasSubstr("--observer mse"));
-  EXPECT_THAT(refused(graph, find_recipe("int8-cpu"), &max_only), HasSubstr("--observer mse"));
+  EXPECT_THAT(refused(graph, find_recipe("int8-cpu"), &max_only),
+              HasSubstr("--observer percentile_99.99"));
 }
 
 TEST(Quantize, RefusesARuleThatMatchesNothing) {
