@@ -9,7 +9,7 @@ namespace assay::quant {
 namespace {
 
 /// Images a call for each thread: enough that a call's end, where threads wait, costs little.
-constexpr std::size_t kImagesEach = 4;
+constexpr std::size_t kImagesEach = 16;
 
 }  // namespace
 

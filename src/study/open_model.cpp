@@ -72,7 +72,7 @@ Quality variant_quality(const Spec& spec, const HeldOutLogits& logits,
 }
 
 int bulk_batch(int threads) {
-  constexpr int kImagesEach = 4;
+  constexpr int kImagesEach = 16;
   return kImagesEach * (threads > 0 ? threads : available_cores());
 }
 
