@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -43,7 +44,8 @@ TEST(CalibrationFile, HasOneOperandALine) {
 }
 
 TEST(CalibrationFile, ComesBackTheSame) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "assay_calibration_test.json";
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    ("assay_calibration_test." + std::to_string(getpid()) + ".json");
   write_calibration(example(), path);
   EXPECT_EQ(read_calibration(path), example());
   std::filesystem::remove(path);

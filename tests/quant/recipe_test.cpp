@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -158,7 +159,8 @@ TEST(Recipe, ShipsWhatThePrecisionsNeed) {
 
 TEST(Recipe, IsFoundByNameOrPath) {
   EXPECT_EQ(find_recipe("fp8-all").name, "fp8-all");
-  const auto path = std::filesystem::path(testing::TempDir()) / "assay_recipe_test.toml";
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    ("assay_recipe_test." + std::to_string(getpid()) + ".toml");
   std::ofstream(path) << kHead;
   EXPECT_EQ(find_recipe(path.string()).name, "x");
   std::ofstream(path) << kHead << "colour = 1\n";

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -20,7 +21,7 @@ struct Outcome {
 };
 
 Outcome check(const std::string& description) {
-  const std::string file = testing::TempDir() + "/description.md";
+  const std::string file = testing::TempDir() + "/description." + std::to_string(getpid()) + ".md";
   std::ofstream(file) << description;
   const std::string command =
       "'" ASSAY_SOURCE_DIR "/scripts/check-description' '" + file + "' 2>&1";

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -26,7 +27,7 @@ const std::string kHub =
 class ManifestFiles : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / "manifest_test";
+    root_ = fs::path(testing::TempDir()) / ("manifest_test." + std::to_string(getpid()));
     fs::remove_all(root_);
     fs::create_directories(root_ / "manifests");
   }

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -18,7 +19,7 @@ using testing::IsEmpty;
 class Markdown : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / "markdown_test";
+    root_ = fs::path(testing::TempDir()) / ("markdown_test." + std::to_string(getpid()));
     fs::create_directories(root_ / "docs");
     std::ofstream(root_ / "docs/there.md") << "x";
     std::ofstream(root_ / "a b.md") << "x";

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -55,7 +56,7 @@ recipe = "fp8-mlp-only"
 fs::path examples() { return fs::path(ASSAY_SOURCE_DIR) / "examples"; }
 
 fs::path fresh(const char* name) {
-  const fs::path folder = fs::path(testing::TempDir()) / name;
+  const fs::path folder = fs::path(testing::TempDir()) / (std::to_string(getpid()) + name);
   fs::remove_all(folder);
   return folder;
 }

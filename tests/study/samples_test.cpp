@@ -1,6 +1,7 @@
 #include "study/samples.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -12,7 +13,7 @@ namespace assay::study {
 namespace {
 
 std::filesystem::path file(const char* name) {
-  return std::filesystem::path(testing::TempDir()) / name;
+  return std::filesystem::path(testing::TempDir()) / (std::to_string(getpid()) + name);
 }
 
 void put(const std::filesystem::path& path, const std::string& text) {

@@ -1,6 +1,7 @@
 #include "study/state.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "assay/error.h"
 #include "base/file.h"
@@ -9,7 +10,7 @@ namespace assay::study {
 namespace {
 
 std::filesystem::path fresh(const char* name) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / name;
+  const auto folder = std::filesystem::path(testing::TempDir()) / (std::to_string(getpid()) + name);
   std::filesystem::remove_all(folder);
   return folder;
 }

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -23,7 +24,7 @@ using testing::IsEmpty;
 class Repository : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::path(testing::TempDir()) / "validate_test";
+    root_ = fs::path(testing::TempDir()) / ("validate_test." + std::to_string(getpid()));
     fs::remove_all(root_);
     write("README.md", "# Page\n\n[docs](docs/a.md)\n");
     write("docs/a.md", "| a |\n|---|\n| 1 |\n");
