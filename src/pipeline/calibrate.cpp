@@ -15,7 +15,7 @@ namespace assay::pipeline {
 namespace {
 
 /// Samples that are handed out together, a worker: so that one slow image holds up few.
-constexpr int kSamplesAWorker = 4;
+constexpr std::size_t kSamplesAWorker = 4;
 
 void check(const bundle::Bundle& bundle) {
   if (bundle.precision != "fp32") {
@@ -75,7 +75,7 @@ class Calibrator {
   /// Takes the next few samples; how many they were, 0 at the end.
   std::uint64_t take_some(Dataset& dataset) {
     std::vector<Sample> samples;
-    const auto most = static_cast<std::size_t>(kSamplesAWorker * pool_.size());
+    const auto most = static_cast<std::size_t>(pool_.size()) * kSamplesAWorker;
     while (samples.size() < most) {
       auto sample = dataset.next();
       if (!sample) break;

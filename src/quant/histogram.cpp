@@ -21,6 +21,11 @@ int exponent_above(float largest) {
   return std::max(exponent, kSmallestExponent);
 }
 
+/// Of a bin that is counted from 0 on, negative to the left.
+std::size_t index_of(int bin) {
+  return static_cast<std::size_t>(std::int64_t{bin} + Histogram::kSide);
+}
+
 }  // namespace
 
 Histogram::Histogram() : exponent_(kSmallestExponent), bins_(std::size_t{2} * kSide) {}
@@ -42,8 +47,7 @@ void Histogram::widen_to(int exponent) {
   std::vector<std::uint64_t> merged(bins_.size());
   for (int bin = -kSide; bin < kSide; ++bin) {
     // A right shift rounds down, so that 0 stays an edge.
-    merged[static_cast<std::size_t>((bin >> shift) + kSide)] +=
-        bins_[static_cast<std::size_t>(bin + kSide)];
+    merged[index_of(bin >> shift)] += bins_[index_of(bin)];
   }
   bins_ = std::move(merged);
   exponent_ = exponent;
@@ -69,8 +73,7 @@ void Histogram::merge(const Histogram& other) {
   widen_to(other.exponent_);
   const int shift = std::min(exponent_ - other.exponent_, kSideBits + 1);
   for (int bin = -kSide; bin < kSide; ++bin) {
-    bins_[static_cast<std::size_t>((bin >> shift) + kSide)] +=
-        other.bins_[static_cast<std::size_t>(bin + kSide)];
+    bins_[index_of(bin >> shift)] += other.bins_[index_of(bin)];
   }
 }
 
