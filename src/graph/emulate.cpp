@@ -75,7 +75,8 @@ class Emulator {
 
   void run() {
     for (Node node : std::exchange(graph_.nodes, {})) {
-      if (std::ranges::find(precisions_, node.precision) != precisions_.end()) widen(node);
+      const bool wanted = std::ranges::find(precisions_, node.precision) != precisions_.end();
+      if (wanted && node.precision != Precision::fp32) widen(node);
       graph_.nodes.push_back(std::move(node));
     }
     remove_dead(graph_);  // the weights as they were

@@ -17,7 +17,8 @@ std::vector<float> weight_numbers(const Graph& graph, const Node& node);
 /// its input through a FakeQuantize: affine_u8 for int8, e4m3 for fp8, bf16 for bf16. Products that
 /// read one value with one scale share it. fp16 is taken as a format for storage: the inputs at
 /// fp16 and nvfp4 stay as they are, and fp16 attention becomes fp32. Other attention is left alone,
-/// for what it rounds lies within. Takes graphs that verify() accepts, and leaves one.
+/// for what it rounds lies within. Takes graphs that verify() accepts, and leaves one; fp32 among
+/// `precisions` means nothing.
 void emulate(Graph& graph, std::span<const Precision> precisions);
 
 }  // namespace assay::graph
