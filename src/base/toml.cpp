@@ -36,14 +36,19 @@ struct TomlTable::State {
   std::string what;  ///< the document's name
   std::string path;  ///< the table's name in messages, with a dot behind; empty for the root
   std::set<std::string, std::less<>> read{};
+  std::set<std::string, std::less<>> known{};  ///< those that were asked for, there or not
 
   const toml::node* find(std::string_view key) {
     read.emplace(key);
+    known.emplace(key);
     return table->get(key);
   }
 };
 
 namespace {
+
+/// A name with a zero byte would end there for the system, and so would a message.
+bool has_zero_byte(const std::string& text) { return text.find('\0') != std::string::npos; }
 
 const toml::node& existing(const TomlTable& table, const toml::node* node, std::string_view key,
                            std::string_view expected) {
@@ -70,7 +75,10 @@ TomlTable TomlTable::parse(std::string_view text, std::string what) {
   return TomlTable(std::move(state));
 }
 
-bool TomlTable::has(std::string_view key) const { return state_->table->contains(key); }
+bool TomlTable::has(std::string_view key) const {
+  state_->known.emplace(key);
+  return state_->table->contains(key);
+}
 
 std::uint32_t TomlTable::line(std::string_view key) const {
   const toml::node* const node = key.empty() ? nullptr : state_->table->get(key);
@@ -94,6 +102,7 @@ std::string TomlTable::text(std::string_view key) const {
   constexpr std::string_view kExpected = "a string";
   const auto value = existing(*this, state_->find(key), key, kExpected).value_exact<std::string>();
   if (!value) refuse(key, kExpected);
+  if (has_zero_byte(*value)) complain(key, fmt::format("{}{} has \\u0000", state_->path, key));
   return *value;
 }
 
@@ -127,6 +136,7 @@ std::vector<std::string> TomlTable::texts(std::string_view key) const {
   for (const toml::node& node : *array) {
     const auto value = node.value_exact<std::string>();
     if (!value) refuse(key, kExpected);
+    if (has_zero_byte(*value)) complain(key, fmt::format("{}{} has \\u0000", state_->path, key));
     texts.push_back(*value);
   }
   return texts;
@@ -174,7 +184,7 @@ void TomlTable::finish() const {
     if (state_->read.contains(key.str())) continue;
     fail(ErrorKind::bad_input, "{}:{}: {}{} is not a key; known are: {}", state_->what,
          std::max<std::uint32_t>(key.source().begin.line, 1), state_->path, key.str(),
-         fmt::join(state_->read, ", "));
+         fmt::join(state_->known, ", "));
   }
 }
 

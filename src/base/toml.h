@@ -19,6 +19,7 @@ class TomlTable {
   static TomlTable parse(std::string_view text, std::string what);
 
   [[nodiscard]] bool has(std::string_view key) const;
+  /// Without zero bytes, as texts() are.
   [[nodiscard]] std::string text(std::string_view key) const;
   [[nodiscard]] bool boolean(std::string_view key) const;
   /// Whole or not; finite, in [low, high].

@@ -61,6 +61,21 @@ TEST(Toml, RefusesKeysThatNothingAskedFor) {
   EXPECT_EQ(refusal([&] { table.finish(); }), "x.toml:2: b is not a key; known are: a");
 }
 
+TEST(Toml, NamesKnownKeysThatAreNotThere) {
+  const TomlTable table = parse("a = 1\nb = 2\n");
+  (void)table.integer("a", 0, 1);
+  EXPECT_FALSE(table.has("c"));
+  EXPECT_EQ(refusal([&] { table.finish(); }), "x.toml:2: b is not a key; known are: a, c");
+  EXPECT_TRUE(table.has("b")) << "asked for, not read";
+  EXPECT_THAT(refusal([&] { table.finish(); }), testing::StartsWith("x.toml:2: b is not a key"));
+}
+
+TEST(Toml, RefusesZeroBytes) {
+  EXPECT_EQ(refusal([] { (void)parse("a = \"x\\u0000y\"").text("a"); }), "x.toml:1: a has \\u0000");
+  EXPECT_EQ(refusal([] { (void)parse("a = [\"\\u0000\"]").texts("a"); }),
+            "x.toml:1: a has \\u0000");
+}
+
 TEST(Toml, RefusesWhatIsNoToml) {
   EXPECT_THAT(refusal([] { parse("a = 1\na = 2\n"); }), testing::StartsWith("x.toml:2: not TOML"));
   EXPECT_THAT(refusal([] { parse("a = \n"); }), testing::StartsWith("x.toml:1: not TOML"));
