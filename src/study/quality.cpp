@@ -66,7 +66,8 @@ std::optional<Estimate> agreement_with_fp16(const Compared& logits) {
   for (std::size_t i = 0; i < logits.labels.size(); ++i) {
     const auto variant = row(logits.variant, i, logits.classes);
     const auto fp16 = row(logits.fp16, i, logits.classes);
-    agreeing += finite(variant) && pipeline::best_of(variant) == pipeline::best_of(fp16) ? 1 : 0;
+    const bool both = finite(variant) && finite(fp16);
+    agreeing += both && pipeline::best_of(variant) == pipeline::best_of(fp16) ? 1 : 0;
   }
   return share(agreeing, logits.labels.size());
 }
@@ -122,8 +123,9 @@ Changes changes(const Compared& logits, std::span<const std::uint64_t> positions
   for (std::size_t i = 0; i < logits.labels.size(); ++i) {
     const auto reference = row(logits.reference, i, logits.classes);
     const int before = pipeline::best_of(reference);
-    const int after = pipeline::best_of(row(logits.variant, i, logits.classes));
-    if (before == after) continue;
+    const auto variant = row(logits.variant, i, logits.classes);
+    const int after = pipeline::best_of(variant);
+    if (before == after && finite(variant)) continue;
     changes.worst.push_back({positions[i], static_cast<std::uint64_t>(logits.labels[i]),
                              static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(after),
                              margin(reference), ""});

@@ -27,7 +27,8 @@ std::uint64_t nonfinite_images(std::span<const float> logits, std::size_t classe
 /// The share of images whose best class is the label's, with its interval.
 Estimate top1(std::span<const float> logits, std::span<const int> labels, std::size_t classes);
 
-/// Images whose best class is not the reference's.
+/// Images whose best class is not the reference's, or whose logits are not finite: those that do
+/// not agree.
 struct Changes {
   std::vector<ChangedImage> worst;  ///< by the reference's margin, largest first; no thumbnails yet
   std::uint64_t count = 0;          ///< of all

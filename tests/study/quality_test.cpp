@@ -73,6 +73,16 @@ TEST(Changes, AreListedWorstFirstAndCounted) {
   EXPECT_EQ(one.count, 2U);
 }
 
+TEST(Changes, AreAllImagesThatDoNotAgree) {
+  Four four;
+  four.variant[2] = std::numeric_limits<float>::infinity();
+  four.variant[7] = -std::numeric_limits<float>::infinity();
+  const double agreement = quality(four.compared()).agreement_fp32.value;
+  const Changes all = changes(four.compared(), std::vector<std::uint64_t>{10, 20, 30, 40}, 24);
+  EXPECT_EQ(static_cast<double>(all.count), 4 * (1 - agreement))
+      << "image 30 has the reference's class, and a logit that is not finite";
+}
+
 TEST(Top1, IsAShareWithItsInterval) {
   const Four four;
   const Estimate estimate = top1(four.reference, four.labels, 3);
