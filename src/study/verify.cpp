@@ -1,6 +1,7 @@
 #include "study/verify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "assay/assay.h"
@@ -20,6 +21,13 @@ namespace assay::study {
 namespace {
 
 constexpr std::uint64_t kMaxReadmeBytes = std::uint64_t{1} << 26;
+
+/// Logit by logit, where one that is no number equals another.
+bool same_logits(std::span<const float> a, std::span<const float> b) {
+  return std::ranges::equal(a, b, [](float one, float other) {
+    return one == other || (std::isnan(one) && std::isnan(other));
+  });
+}
 
 class Verifier {
  public:
@@ -174,8 +182,7 @@ class Verifier {
       const auto at = static_cast<std::size_t>(std::ranges::lower_bound(positions, chosen[i]) -
                                                positions.begin());
       const auto before = recorded.subspan(at * model.classes(), model.classes());
-      different +=
-          std::ranges::equal(before, found.subspan(i * model.classes(), model.classes())) ? 0 : 1;
+      different += same_logits(before, found.subspan(i * model.classes(), model.classes())) ? 0 : 1;
     }
     judge(model.spec.name + " " + name, different == 0, same_isa(),
           different == 0 ? fmt::format("the recorded logits on {} images", chosen.size())
