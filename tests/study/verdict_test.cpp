@@ -45,6 +45,15 @@ TEST(Verdict, ShipsWhatMeetsEveryThreshold) {
   EXPECT_THAT(made.reasons[3], HasSubstr("batch 1 is 1.60×")) << "the smallest batch's call";
 }
 
+TEST(Verdict, ADropOfJustWhatIsAllowedIsAllowed) {
+  Variant variant = good();
+  variant.quality.top1 = 0.895;
+  EXPECT_GT(kReference.value - variant.quality.top1, 0.005) << "by rounding";
+  EXPECT_TRUE(judged(variant).ship);
+  variant.quality.top1 = 0.8949;
+  EXPECT_FALSE(judged(variant).ship);
+}
+
 TEST(Verdict, NamesEachThresholdThatFails) {
   Variant variant = good();
   variant.quality.agreement_fp32.value = 0.98;
