@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "study/report_text.h"
+#include "study/verify.h"
 
 namespace assay::study {
 namespace {
@@ -36,10 +37,6 @@ bool same_quality(const Quality& first, const Quality& second) {
          same(first.max_abs_diff, second.max_abs_diff);
 }
 
-bool overlap(const Interval& first, const Interval& second) {
-  return first.low <= second.high && second.low <= first.high;
-}
-
 Agreement judged_speed(const Variant& first, const Variant& second, bool same_machine) {
   bool any = false;
   for (const SpeedRow& row : first.speed.batch) {
@@ -47,10 +44,7 @@ Agreement judged_speed(const Variant& first, const Variant& second, bool same_ma
       if (row.batch != other.batch || row.boundary != other.boundary) continue;
       if (!row.ratio_to_fp32 || !other.ratio_to_fp32) continue;
       any = true;
-      const double change = other.ratio_to_fp32->value / row.ratio_to_fp32->value;
-      const bool close = change > 0.9 && change < 1.1;
-      if (same_machine && !close &&
-          !overlap(row.ratio_to_fp32->interval, other.ratio_to_fp32->interval)) {
+      if (same_machine && !ratio_holds(*row.ratio_to_fp32, *other.ratio_to_fp32)) {
         return Agreement::differs;
       }
     }
@@ -111,10 +105,11 @@ class Comparer {
               code(first.machine.isa), code(second.machine.isa));
       same_machine_ = false;
     }
-    if (first.machine.isa != second.machine.isa || !same_machine_) {
+    same_isa_ = first.machine.isa == second.machine.isa;
+    if (!same_isa_) {
       caution(
-          "Another instruction set adds up in another order: the last digits of quality may "
-          "differ.");
+          "Another instruction set adds up in another order: quality that is not equal is not "
+          "judged.");
     }
     if (first.assay != second.assay || first.git != second.git) {
       caution("The studies were made by two versions of Assay: what differs may be theirs.");
@@ -172,8 +167,8 @@ class Comparer {
     if (!same_data_ || !same_build || !same_reference) {
       compared.quality = Agreement::not_judged;
     } else {
-      compared.quality =
-          same_quality(first.quality, second.quality) ? Agreement::equal : Agreement::differs;
+      const Agreement otherwise = same_isa_ ? Agreement::differs : Agreement::not_judged;
+      compared.quality = same_quality(first.quality, second.quality) ? Agreement::equal : otherwise;
     }
     compared.speed = judged_speed(first, second, same_machine_ && same_build && same_threads);
     compared.same_verdict = first.verdict.ship == second.verdict.ship;
@@ -183,6 +178,7 @@ class Comparer {
   Comparison result_;
   bool same_data_ = true;
   bool same_machine_ = true;
+  bool same_isa_ = true;
 };
 
 }  // namespace

@@ -56,6 +56,16 @@ TEST(StudyCompare, SeesTheLastDigitOfQuality) {
               HasSubstr("Quality that should be equal differs for `tiny_vit` `bf16`."));
 }
 
+TEST(StudyCompare, DoesNotJudgeQualityOfAnotherInstructionSet) {
+  const Study study = example_study();
+  Study other = study;
+  other.machine.isa = "another";
+  other.models[0].variants[1].quality.sqnr_db.value += 1e-12;
+  const Comparison comparison = compare(study, other);
+  EXPECT_EQ(pair_of(comparison, "bf16").quality, Agreement::not_judged);
+  EXPECT_EQ(pair_of(comparison, "nvfp4-weights").quality, Agreement::equal);
+}
+
 TEST(StudyCompare, ToleratesSpeedWithinTenPercent) {
   const Study study = example_study();
   for (const auto& [by, expected] : {std::pair{1.09, Agreement::holds},
