@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "study/chart.h"
 #include "study/report_text.h"
@@ -201,27 +200,30 @@ std::string sensitivity_chart(const Model& model, const Variant& variant) {
 
 std::string range_chart(const Variant& variant) {
   if (!variant.nonfinite || variant.nonfinite->layers.empty()) return "";
+  // Of bf16 every layer's numbers are so small a part that the others would have no room.
+  constexpr double kFar = 1e-9;
   std::vector<chart::LayerDot> dots;
-  std::vector<chart::Limit> limits;
-  std::set<std::string> formats;
   const LayerRange* nearest = nullptr;
   for (const LayerRange& layer : variant.nonfinite->layers) {
-    dots.push_back({layer.layer, layer.largest, layer.format,
+    if (layer.share < kFar) continue;
+    dots.push_back({layer.layer, layer.share, layer.format,
                     fmt::format("{} of {} ({})", figure(layer.largest), figure(layer.format_max),
                                 layer.format)});
-    if (formats.insert(layer.format).second) {
-      limits.push_back(
-          {fmt::format("{}: {}", layer.format, figure(layer.format_max)), layer.format_max});
-    }
     if (nearest == nullptr || layer.share > nearest->share) nearest = &layer;
   }
+  if (dots.empty()) return "";
+  const char* left_out = dots.size() == variant.nonfinite->layers.size()
+                             ? ""
+                             : " Layers below a billionth of it are left out.";
   return chart::log_dots(
       {variant.name + ": room for large numbers",
-       "Each dot is the largest number a layer met; the dashed line is the largest that its format "
-       "can write. The axis is logarithmic.",
+       std::string("Each dot is the largest number a layer met, as a part of the largest that its "
+                   "format can write with the layer’s scale: the dashed line. The axis is "
+                   "logarithmic.") +
+           left_out,
        fmt::format("Nearest to its limit: {}, {} of {}", nearest->layer, figure(nearest->largest),
                    figure(nearest->format_max))},
-      dots, limits);
+      dots, {{"largest of the format", 1}});
 }
 
 }  // namespace assay::study

@@ -83,6 +83,8 @@ TEST(StudyReport, HasEveryPartAndChart) {
   }
   EXPECT_THAT(page, HasSubstr("Not timed, so not here: fp8-vit-max and nvfp4-weights."));
   EXPECT_THAT(page, HasSubstr("<img src=\"data:image/png;base64,iVBOR"));
+  EXPECT_THAT(page, HasSubstr(">largest of the format<"))
+      << "one line for all layers, whatever scales they have";
   EXPECT_THAT(page, HasSubstr("✓ Ship"));
   EXPECT_THAT(page, HasSubstr("✗ do not ship"));
 }
