@@ -96,8 +96,8 @@ std::vector<std::string> emulated_formats(const std::string& plan) {
 std::string why_not_timed(const Variant& variant) {
   if (!variant.emulated.empty())
     return fmt::format(
-        "{} is emulated on this backend: the numbers are exact, the time is not the "
-        "format's",
+        "{} is emulated on this backend: operands are rounded to the format in software, and the "
+        "time is not the format's",
         fmt::join(variant.emulated, " and "));
   for (const std::string& part : parts_of(variant.plan))
     if (!format_of(part).empty())

@@ -52,8 +52,10 @@ std::string decision(const Study& study) {
   text += table.text();
   text += markdown(thresholds_text(study)) + "\n\n";
   return text +
-         "Speed is fp32's time over the variant's (above one is faster), of a call at the smallest "
-         "batch where that was timed. SQNR is the power of the reference's logits over that of the "
+         "Speed is fp32's time over the variant's in the same round, the median of all rounds "
+         "(above "
+         "one is faster), of a call at the smallest batch where that was timed. SQNR is the power "
+         "of the reference's logits over that of the "
          "difference; more is better.\n\n";
 }
 
@@ -151,9 +153,10 @@ std::string ends(const Study& study) {
          "## Hypotheses\n\nNothing under this heading was measured.\n\n" +
          bullets(hypotheses, "None.") + "## When to revisit\n\n" +
          bullets(plain_lines(study.revisit), "No occasion was named.") +
-         "## How to check this\n\n`assay study --verify` on this folder runs the study again from "
-         "its specification, compares every figure, and looks every number of this page up in "
-         "study.json.\n";
+         "## How to check this\n\n`assay study --verify` on this folder runs calibration, quality "
+         "and speed again with the recipes that are kept here, compares their figures, and looks "
+         "every number of this page up in study.json. Searches, ablations and the scan are not run "
+         "again.\n";
 }
 
 }  // namespace

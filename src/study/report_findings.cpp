@@ -107,6 +107,17 @@ std::set<std::string> emulated_formats(const Study& study) {
   return formats;
 }
 
+/// Whether a variant has layers whose inputs should be fp16 and are fp32: graph/emulate.h.
+bool any_half_stored(const Study& study) {
+  const auto stores = [](const Variant& variant) {
+    return variant.backend == "cpu" && (variant.plan.find("fp16 stored") != std::string::npos ||
+                                        std::ranges::count(variant.emulated, "nvfp4") != 0);
+  };
+  return std::ranges::any_of(study.models, [&](const Model& model) {
+    return std::ranges::any_of(model.variants, stores);
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> decisions(const Study& study) {
@@ -188,8 +199,10 @@ std::vector<std::string> selection_text(const Study& study) {
       data.disjoint
           ? "The two lists of positions were compared one by one: no image is in both."
           : "The two lists of positions overlap: the quality figures are not of unseen images.");
-  lines.push_back(fmt::format("Ablations, calibrators and sensitivity use {} held-out images.",
-                              count(data.ablation_images)));
+  lines.push_back(fmt::format(
+      "Ablations, calibrators, sensitivity and the layers' largest numbers use {} held-out "
+      "images.",
+      count(data.ablation_images)));
   return lines;
 }
 
@@ -216,10 +229,15 @@ std::vector<std::string> trust(const Study& study) {
   if (!emulated.empty()) {
     const std::vector<std::string> formats(emulated.begin(), emulated.end());
     lines.push_back(
-        fmt::format("This processor has no arithmetic for {}: the numbers were "
-                    "computed exactly in software. Their quality holds; of their speed "
-                    "this study says nothing.",
+        fmt::format("There is no arithmetic for {} here: operands were rounded to the format in "
+                    "software, and products added up in fp32. Arithmetic of its own may add up "
+                    "otherwise; of its speed this study says nothing.",
                     listed(formats)));
+  }
+  if (any_half_stored(study)) {
+    lines.emplace_back(
+        "On the cpu backend fp16 is a format to store: weights were rounded to it, the inputs of "
+        "fp16 and nvfp4 layers were not. What rounds these too gives other numbers.");
   }
   lines.emplace_back(
       "Quality figures come out equal to the last digit when the study is run again with "
