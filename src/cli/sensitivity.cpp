@@ -17,6 +17,7 @@
 #include "cli/verb.h"
 #include "pipeline/reference_logits.h"
 #include "quant/quant.h"
+#include "study/split.h"
 #include "study/study.h"
 
 namespace assay::cli {
@@ -43,12 +44,9 @@ struct Outcome {
 };
 
 std::vector<std::uint64_t> positions(const Options& options, const study::DataSource& source) {
-  std::vector<std::uint64_t> positions;
   const std::uint64_t samples = study::count_samples(source);
   const study::SelectionSpec& selection = options.selection;
-  for (std::uint64_t at = selection.offset; at < samples && positions.size() < selection.limit;
-       at += selection.stride)
-    positions.push_back(at);
+  std::vector<std::uint64_t> positions = study::positions_of(samples, selection);
   if (positions.empty())
     fail(ErrorKind::bad_input, "{}: no image is selected by offset {} and stride {} of {}",
          options.data, selection.offset, selection.stride, samples);

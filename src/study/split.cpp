@@ -5,9 +5,8 @@
 #include "base/error.h"
 
 namespace assay::study {
-namespace {
 
-std::vector<std::uint64_t> positions(std::uint64_t samples, const SelectionSpec& selection) {
+std::vector<std::uint64_t> positions_of(std::uint64_t samples, const SelectionSpec& selection) {
   std::vector<std::uint64_t> positions;
   for (std::uint64_t at = selection.offset; at < samples; at += selection.stride) {
     if (selection.limit != 0 && positions.size() == selection.limit) break;
@@ -16,13 +15,11 @@ std::vector<std::uint64_t> positions(std::uint64_t samples, const SelectionSpec&
   return positions;
 }
 
-}  // namespace
-
 Split split(std::uint64_t samples, const SelectionSpec& calibration,
             const SelectionSpec& held_out) {
   Split split;
-  split.calibration = positions(samples, calibration);
-  const std::vector<std::uint64_t> selected = positions(samples, held_out);
+  split.calibration = positions_of(samples, calibration);
+  const std::vector<std::uint64_t> selected = positions_of(samples, held_out);
   std::ranges::set_difference(selected, split.calibration, std::back_inserter(split.held_out));
   split.excluded = selected.size() - split.held_out.size();
   if (split.calibration.empty() || split.held_out.empty())

@@ -8,6 +8,9 @@
 
 namespace assay::study {
 
+/// Positions that a selection takes of `samples` images, ascending; limit 0 is no limit.
+std::vector<std::uint64_t> positions_of(std::uint64_t samples, const SelectionSpec& selection);
+
 struct Split {
   std::vector<std::uint64_t> calibration;  ///< positions in the whole data set, ascending
   std::vector<std::uint64_t> held_out;     ///< selected, and not in `calibration`; ascending
