@@ -31,12 +31,22 @@ void check_output(const std::filesystem::path& folder) {
          folder.string());
 }
 
+/// What a variant's recipe says now: its file may change between two runs.
+std::string recipe_text(const Spec& spec, const VariantSpec& variant) {
+  const auto recipe = named_recipe(spec, variant.search ? variant.search->from : variant.recipe);
+  return recipe ? quant::to_toml(*recipe) : "";
+}
+
 /// Everything that results depend on.
 std::string identity(const Spec& spec, const Study& study) {
   std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n", spec.text, study.data.sha256, study.assay,
                                  study.machine.isa, study.machine.threads);
   for (const ModelSpec& model : spec.models)
     text += weights_sha256(checkpoint::open(spec.resolve(model.checkpoint))) + "\n";
+  for (const ModelSpec& model : spec.models)
+    if (!model.reference.empty())
+      text += data_sha256(spec.resolve(model.reference).string()) + "\n";
+  for (const VariantSpec& variant : spec.variants) text += recipe_text(spec, variant) + "\n";
   return sha256_of(text);
 }
 

@@ -35,10 +35,9 @@ void StudyState::load(const std::filesystem::path& file) {
   };
   if (text("identity") != identity_)
     fail(ErrorKind::bad_input,
-         "{}: was begun with another specification, checkpoint, data set, version, number of "
-         "threads "
-         "or instruction set, whose results must not be mixed with these; remove the folder to "
-         "begin again",
+         "{}: was begun with another specification, recipe, checkpoint, reference, data set, "
+         "version, number of threads or instruction set, whose results must not be mixed with "
+         "these; remove the folder to begin again",
          folder_.string());
   if (!json.contains("done") || !json["done"].is_array() || !json.contains("study"))
     fail(ErrorKind::bad_input, "{}: is not what an interrupted study leaves", file.string());

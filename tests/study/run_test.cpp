@@ -1,6 +1,7 @@
 /// A small study from end to end, on an example checkpoint.
 #include "study/run.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -164,6 +165,36 @@ TEST(RunStudySlow, GoesOnWhereItWasStoppedAndEndsTheSame) {
   for (std::size_t i = 0; i < 18; ++i)
     EXPECT_EQ(whole.models[0].sensitivity[i].error.sqnr_db,
               resumed.models[0].sensitivity[i].error.sqnr_db);
+}
+
+TEST(RunStudySlow, DoesNotGoOnWithARecipeThatWasChanged) {
+  const fs::path folder = fresh("study-recipe");
+  fs::create_directories(folder);
+  const auto write = [&](const char* observer) {
+    AtomicFile file(folder / "mine.toml");
+    file.write(
+        fmt::format("name = \"mine\"\nprecision = \"int8\"\nbase = \"bf16\"\n[[rule]]\n"
+                    "precision = \"int8\"\nactivations = {{ observer = \"{}\" }}\n",
+                    observer));
+    file.commit();
+  };
+  std::string text = kSpec;
+  const auto replace = [&](const std::string& what, const std::string& by) {
+    text.replace(text.find(what), what.size(), by);
+  };
+  replace("fashion-mnist/", (examples() / "fashion-mnist/").string());
+  replace("mobilevit_xxs.fashion_mnist", (examples() / "mobilevit_xxs.fashion_mnist").string());
+  replace("int8-max", "mine.toml");
+  const Spec own = parse_spec(text, "tiny.toml", folder);
+  const auto go_on = [&](bool resume) {
+    static_cast<void>(
+        run_study(own, {.output = folder / "out", .resume = resume, .stop = [] { return true; }}));
+  };
+  write("max");
+  EXPECT_THROW(go_on(false), StudyStopped);
+  EXPECT_THROW(go_on(true), StudyStopped);
+  write("moving_average");
+  EXPECT_THROW(go_on(true), Error);
 }
 
 TEST(RunStudySlow, LeavesAFolderOfOtherThingsAlone) {
