@@ -78,14 +78,10 @@ class Searcher {
     const Quantized first = quantize(wide_, from_, &calibration_);
     for (const LayerDecision& decision : narrow_layers(first.layers)) {
       if (decision.precision != from_.precision) continue;
-      Rule rule = rule_of(from_, wide_, decision.layer);
-      rule.roles.clear();
-      rule.layers = {decision.layer};
-      rule.except.clear();
-      rule.optional = false;
-      candidates_.push_back({decision, std::move(rule)});
+      candidates_.push_back({decision, own_rule(decision.layer)});
       all_multiply_adds_ += decision.multiply_adds;
     }
+    keep_others(first.layers);
     if (candidates_.empty() || from_.precision == Precision::fp32)
       fail(ErrorKind::bad_input, "recipe '{}' makes no layer narrow: there is nothing to search",
            from_.name);
@@ -94,13 +90,37 @@ class Searcher {
     result_.steps.push_back({"", fmt::format("the recipe {}", from_.name), result_.start_db});
   }
 
-  /// The first recipe without its rules, and then one a narrow layer.
+  /// What the first recipe has for the layer, as a rule for it alone.
+  [[nodiscard]] Rule own_rule(const std::string& layer) const {
+    Rule rule = rule_of(from_, wide_, layer);
+    rule.roles.clear();
+    rule.layers = {layer};
+    rule.except.clear();
+    rule.optional = false;
+    return rule;
+  }
+
+  /// Layers that rules have at another precision than the base and that are not searched.
+  void keep_others(std::span<const LayerDecision> layers) {
+    for (const LayerDecision& decision : layers) {
+      const bool searched = std::ranges::any_of(candidates_, [&](const Candidate& candidate) {
+        return candidate.decision.layer == decision.layer;
+      });
+      if (searched || decision.precision == from_.base || !decision.reason.starts_with("rule "))
+        continue;
+      others_.push_back(own_rule(decision.layer));
+    }
+  }
+
+  /// The first recipe without its rules, then one a layer that is not searched and has a precision
+  /// of its own, and one a narrow layer.
   [[nodiscard]] Recipe recipe() const {
     Recipe made;
     made.name = "auto";
     made.description = fmt::format("found by a search that started from {}", from_.name);
     made.precision = from_.precision;
     made.base = from_.base;
+    made.rules = others_;
     for (const Candidate& candidate : candidates_)
       if (candidate.narrow) made.rules.push_back(candidate.rule);
     return made;
@@ -243,6 +263,7 @@ class Searcher {
   std::size_t classes_;
   std::vector<float> reference_;
   std::vector<Candidate> candidates_;
+  std::vector<Rule> others_;
   double all_multiply_adds_ = 0;
   SearchResult result_;
 };

@@ -29,7 +29,9 @@ struct SearchStep {
 };
 
 struct SearchResult {
-  Recipe recipe;  ///< named "auto"; one rule a layer that stays narrow
+  /// Named "auto"; one rule a layer that stays narrow, and one for each other layer that a rule of
+  /// the first recipe has at another precision than the base.
+  Recipe recipe;
   std::vector<SearchStep> steps;
   double start_db = 0;   ///< of the recipe that the search started from
   double budget_db = 0;  ///< what was to be reached
@@ -39,8 +41,8 @@ struct SearchResult {
 };
 
 /// Everything is measured on `images`, which should be calibration images: what a result is judged
-/// on must not have chosen it. Deterministic. Throws bad_input for a recipe without a layer below
-/// 16 bits, and as quantize() and run_images().
+/// on must not have chosen it. Deterministic. Throws bad_input for a recipe that makes no
+/// layer narrower than its base, and as quantize() and run_images().
 SearchResult search(const graph::Graph& wide, const Recipe& from, const Calibration& calibration,
                     const ImageSet& images, const SearchBudget& budget, const RunOptions& options);
 

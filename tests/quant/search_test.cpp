@@ -121,6 +121,24 @@ TEST(Search, SaysWhatItDid) {
   EXPECT_EQ(back.size() + found.result.recipe.rules.size(), 3U);
 }
 
+TEST(Search, LeavesLayersThatAreNotNarrowAsTheyWere) {
+  const ToyImages images;
+  const graph::Graph wide = toy_network();
+  Recipe from = find_recipe("fp8-vit-max");
+  Rule exact;
+  exact.layers = {"stem"};
+  exact.precision = Precision::fp32;
+  from.rules.push_back(exact);
+  const Calibration calibration = toy_calibration(wide);
+  const SearchResult result =
+      search(wide, from, calibration, images.set(), {.gain_db = 1}, kTwoThreads);
+  for (const LayerDecision& layer : quantize(wide, result.recipe, &calibration).layers) {
+    if (layer.layer == "stem") {
+      EXPECT_EQ(layer.precision, Precision::fp32);
+    }
+  }
+}
+
 TEST(Search, RefusesARecipeWithNothingNarrow) {
   const ToyImages images;
   const graph::Graph wide = toy_network();
