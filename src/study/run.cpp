@@ -3,6 +3,8 @@
 #include "assay/assay.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "pipeline/reference_logits.h"
+#include "study/build.h"
 #include "study/machine_facts.h"
 #include "study/model_run.h"
 #include "study/not_measured.h"
@@ -17,18 +19,49 @@ std::string sha256_of(const std::string& text) {
   return sha256_hex(std::as_bytes(std::span(text)));
 }
 
+/// Whether study.json is a record, if only one that another version wrote.
+bool holds_record(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "study.json";
+  if (!std::filesystem::exists(file)) return false;
+  try {
+    read_study(file);
+    return true;
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::unsupported;
+  }
+}
+
 /// A folder that is a study's or nothing yet.
 void check_output(const std::filesystem::path& folder) {
   std::error_code none;
   if (!std::filesystem::exists(folder, none)) return;
   if (!std::filesystem::is_directory(folder))
     fail(ErrorKind::bad_input, "-o {}: is no folder", folder.string());
-  const bool study = std::filesystem::exists(folder / "study.json") ||
-                     std::filesystem::exists(folder / kStateFolder);
+  const bool study = holds_record(folder) || std::filesystem::exists(folder / kStateFolder);
   if (!study && !std::filesystem::is_empty(folder))
     fail(ErrorKind::bad_input,
          "-o {}: holds something that is no study; name a folder that is new or empty",
          folder.string());
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    fail(ErrorKind::bad_input, "-o {}: cannot make the folder: {}", folder.string(),
+         error.message());
+}
+
+/// What would otherwise be found missing only after hours.
+void check_inputs(const Spec& spec) {
+  for (const VariantSpec& variant : spec.variants)
+    static_cast<void>(named_recipe(spec, variant.search ? variant.search->from : variant.recipe));
+  for (const ModelSpec& model : spec.models) {
+    if (model.reference.empty()) continue;
+    const std::size_t classes = open_model(spec, model).classes();
+    static_cast<void>(
+        pipeline::ReferenceLogits(spec.resolve(model.reference), static_cast<int>(classes)));
+  }
 }
 
 /// What a variant's recipe says now: its file may change between two runs.
@@ -90,10 +123,11 @@ Study run_study(const Spec& spec, const RunStudyOptions& given) {
   RunStudyOptions options = given;
   if (options.threads == 0) options.threads = spec.threads;
   check_output(options.output);
-  std::filesystem::create_directories(options.output);
+  check_inputs(spec);
   const DataSource source = open_model(spec, spec.models.front()).source;
   const std::uint64_t samples = count_samples(source);
   const Split parts = split(samples, spec.calibration, spec.held_out);
+  make_folder(options.output);
   Study beginning = begin(spec, options, parts, samples, source);
   if (!beginning.data.disjoint)
     fail(ErrorKind::internal, "calibration and held-out images are not disjoint");

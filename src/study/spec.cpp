@@ -67,6 +67,8 @@ SelectionSpec selection(const TomlTable& document, const char* key) {
 AutoSpec search(const TomlTable& table) {
   AutoSpec search;
   search.from = table.text("from");
+  if (search.from == kAuto || search.from == kFp32)
+    table.refuse("from", "a recipe that makes layers narrow");
   if (table.has("gain_db") == table.has("sqnr_db"))
     table.complain("gain_db", "either gain_db or sqnr_db says what a search is to reach");
   if (table.has("gain_db")) search.gain_db = table.number("gain_db", 0.01, 100);
@@ -92,9 +94,18 @@ VariantSpec variant(const TomlTable& table, std::set<std::string>& names) {
   return variant;
 }
 
+template <typename Entry>
+void refuse_twice(const TomlTable& table, const char* key, std::vector<Entry> entries) {
+  std::ranges::sort(entries);
+  const auto twice = std::ranges::adjacent_find(entries);
+  if (twice != entries.end())
+    table.complain(key, fmt::format("{}: {} is given twice", key, *twice));
+}
+
 /// Names in a list that must be variants'.
 std::vector<std::string> variant_names(const TomlTable& table, const char* key, const Spec& spec) {
   std::vector<std::string> names = texts(table, key);
+  refuse_twice(table, key, names);
   for (const std::string& name : names) {
     if (std::ranges::find(spec.variants, name, &VariantSpec::name) == spec.variants.end())
       table.complain(key, fmt::format("{}: there is no variant '{}'", key, name));
@@ -110,6 +121,7 @@ std::vector<std::string> observers(const TomlTable& table) {
   for (const std::string& observer : observers)
     if (std::ranges::find(known, observer) == known.end())
       table.refuse("observers", fmt::format("some of {}", fmt::join(known, ", ")));
+  refuse_twice(table, "observers", observers);
   return observers;
 }
 
@@ -135,6 +147,7 @@ SpeedSpec speed(const TomlTable& document) {
     for (const std::int64_t batch : table.integers("batches", 1, bundle::kMaxBatch))
       speed.batches.push_back(static_cast<std::uint64_t>(batch));
     if (speed.batches.empty()) table.refuse("batches", "one batch size or more");
+    refuse_twice(table, "batches", speed.batches);
   }
   speed.warmup = whole(table, "warmup", speed.warmup, 0, kMaxRounds);
   speed.rounds = whole(table, "rounds", speed.rounds, 1, kMaxRounds);

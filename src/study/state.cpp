@@ -23,7 +23,18 @@ StudyState::StudyState(std::filesystem::path folder, std::string identity, bool 
          "to begin again",
          folder_.string());
   if (begun) load(file);
+  check_own(begun);
   std::filesystem::create_directories(folder_);
+}
+
+/// The folder is removed in the end, so nothing of anyone else's may be in it.
+void StudyState::check_own(bool begun) const {
+  std::error_code absent;
+  if (begun || !std::filesystem::exists(folder_, absent)) return;
+  if (!std::filesystem::is_directory(folder_) || !std::filesystem::is_empty(folder_))
+    fail(ErrorKind::bad_input,
+         "{}: is not what a study keeps there; name another folder for the study, or move it",
+         folder_.string());
 }
 
 void StudyState::load(const std::filesystem::path& file) {

@@ -15,7 +15,7 @@ class StudyState {
  public:
   /// `identity` stands for everything that results depend on. With `resume`, takes up what is
   /// there; throws bad_input where that was begun under another identity, and, without `resume`,
-  /// where anything is there at all.
+  /// where anything is there at all, or where the folder has files of something else.
   StudyState(std::filesystem::path folder, std::string identity, bool resume);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
@@ -29,6 +29,7 @@ class StudyState {
   void remove();
 
  private:
+  void check_own(bool begun) const;
   void load(const std::filesystem::path& file);
   void save() const;
 

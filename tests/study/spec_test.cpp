@@ -91,6 +91,23 @@ TEST(Spec, RefusesWhatCannotBe) {
   EXPECT_THAT(complaint(kMinimal + "[calibration]\nstride = 0\n"), HasSubstr("stride"));
 }
 
+TEST(Spec, RefusesASearchThatHasNothingToStartFrom) {
+  for (const std::string from : {"auto", "fp32"})
+    EXPECT_THAT(complaint(kMinimal + "[[variant]]\nname = \"a\"\nrecipe = \"auto\"\nfrom = \"" +
+                          from + "\"\ngain_db = 3\n"),
+                HasSubstr("s.toml:14: variant[1].from is '" + from + "'"));
+}
+
+TEST(Spec, RefusesEntriesThatAreGivenTwice) {
+  EXPECT_THAT(complaint(kMinimal + "[speed]\nbatches = [8, 1, 8]\n"),
+              HasSubstr("s.toml:12: batches: 8 is given twice"));
+  EXPECT_THAT(complaint(kMinimal + "[ablation]\nobservers = [\"max\", \"max\"]\n"),
+              HasSubstr("observers: max is given twice"));
+  EXPECT_THAT(complaint(kMinimal + "[[variant]]\nname = \"b\"\nrecipe = \"bf16\"\n" +
+                        "[ablation]\nvariants = [\"b\", \"b\"]\n"),
+              HasSubstr("variants: b is given twice"));
+}
+
 TEST(Spec, NeedsTheVariantThatAllAreComparedWith) {
   std::string other = kMinimal;
   other.replace(other.rfind("recipe = \"fp32\""), 15, "recipe = \"bf16\"");

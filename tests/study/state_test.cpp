@@ -47,6 +47,23 @@ TEST(StudyState, RefusesToMixResults) {
   EXPECT_NO_THROW(StudyState(folder, "a", true));
 }
 
+TEST(StudyState, LeavesAFolderOfOtherThingsAlone) {
+  const auto folder = fresh("state-other");
+  std::filesystem::create_directories(folder);
+  EXPECT_NO_THROW(StudyState(folder, "a", false)) << "an empty folder may be its own";
+  const auto write = [](const std::filesystem::path& path) {
+    AtomicFile file(path);
+    file.write(std::string_view("x"));
+    file.commit();
+  };
+  write(folder / "notes.txt");
+  EXPECT_THROW(StudyState(folder, "a", false), Error);
+  EXPECT_THROW(StudyState(folder, "a", true), Error);
+  const auto plain = fresh("state-plain");
+  write(plain);
+  EXPECT_THROW(StudyState(plain, "a", false), Error);
+}
+
 TEST(StudyState, RefusesAFileThatIsNotItsOwn) {
   const auto folder = fresh("state-broken");
   std::filesystem::create_directories(folder);
