@@ -77,7 +77,8 @@ class Searcher {
   void start(const SearchBudget& budget) {
     const Quantized first = quantize(wide_, from_, &calibration_);
     for (const LayerDecision& decision : narrow_layers(first.layers)) {
-      if (decision.precision != from_.precision) continue;
+      // What the base makes narrow has no rule, and nothing to go back to.
+      if (decision.precision != from_.precision || from_.precision == from_.base) continue;
       candidates_.push_back({decision, own_rule(decision.layer)});
       all_multiply_adds_ += decision.multiply_adds;
     }

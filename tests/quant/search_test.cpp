@@ -142,10 +142,15 @@ TEST(Search, LeavesLayersThatAreNotNarrowAsTheyWere) {
 TEST(Search, RefusesARecipeWithNothingNarrow) {
   const ToyImages images;
   const graph::Graph wide = toy_network();
-  EXPECT_THROW(
-      static_cast<void>(search(wide, default_recipe(Precision::fp32), toy_calibration(wide),
-                               images.set(), {.gain_db = 1}, kTwoThreads)),
-      Error);
+  for (const Precision precision : {Precision::fp32, Precision::fp16}) {
+    try {
+      static_cast<void>(search(wide, default_recipe(precision), toy_calibration(wide), images.set(),
+                               {.gain_db = 1}, kTwoThreads));
+      ADD_FAILURE() << graph::name(precision);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_input) << error.what();
+    }
+  }
 }
 
 }  // namespace
