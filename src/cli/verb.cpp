@@ -30,6 +30,16 @@ CLI::Validator decimal() {
       "");
 }
 
+/// An empty word, such as a shell's unset variable, would read as if the option was not given.
+CLI::Validator something() {
+  return CLI::Validator(
+      [](const std::string& word) {
+        return word.empty() ? std::string("expected something, found an empty word")
+                            : std::string();
+      },
+      "");
+}
+
 }  // namespace
 
 struct Verb::State {
@@ -60,7 +70,7 @@ void Verb::optional_words(std::vector<std::string>& target, const std::string& n
 void Verb::option(std::string& target, const std::string& name, const std::string& type,
                   const std::string& help, Need need) {
   CLI::Option* option = state_->verb.add_option(name, target, help)->type_name(type);
-  option->required(need == Need::required);
+  option->required(need == Need::required)->check(something());
   if (!target.empty()) option->capture_default_str();
 }
 

@@ -30,6 +30,11 @@ TEST(Usage, UnknownVerbNamesTheNearest) {
   expect_usage_error({"verfy"}, "did you mean 'verify'?");
 }
 
+TEST(Usage, AnEmptyWordIsNoOptionLeftOut) {
+  expect_usage_error({"build", "x", "-o", "y", "--recipe", ""}, "--recipe: expected something");
+  expect_usage_error({"build", "x", "-o", ""}, "expected something, found an empty word");
+}
+
 TEST(Usage, FarVerbIsNotGuessed) {
   EXPECT_THAT(assay({"transmogrify"}).err, testing::Not(HasSubstr("did you mean")));
 }
