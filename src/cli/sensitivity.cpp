@@ -17,7 +17,6 @@
 #include "cli/verb.h"
 #include "pipeline/reference_logits.h"
 #include "quant/quant.h"
-#include "study/split.h"
 #include "study/study.h"
 
 namespace assay::cli {

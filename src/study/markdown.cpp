@@ -101,11 +101,15 @@ std::string without_code(std::string_view line) {
   return text + std::string(line);
 }
 
+/// A longer target than any file system's or browser's is none; looking no further keeps a hostile
+/// page's time in proportion to its length.
+constexpr std::size_t kLongestTarget = 4096;
+
 /// The targets of "[text](target)", "![picture](<target> \"title\")" and "[label]: target".
 std::vector<std::string> targets_of(const std::string& line) {
   std::vector<std::string> targets;
   for (auto at = line.find("]("); at != std::string::npos; at = line.find("](", at + 2)) {
-    std::string_view rest = trimmed(std::string_view(line).substr(at + 2));
+    std::string_view rest = trimmed(std::string_view(line).substr(at + 2, kLongestTarget));
     const bool quoted = rest.starts_with('<');
     if (quoted) rest.remove_prefix(1);
     const auto end = rest.find_first_of(quoted ? ">" : ") ");

@@ -13,5 +13,6 @@
 #include "study/run.h"
 #include "study/schema.h"
 #include "study/spec.h"
+#include "study/split.h"
 #include "study/validate.h"
 #include "study/verify.h"
