@@ -10,7 +10,19 @@
 #undef TOML_SHARED_LIB
 #undef TOML_HEADER_ONLY
 #define TOML_HEADER_ONLY 1
+namespace {
+/// The parser takes for granted what hostile text can break: "[a.]]" and the like end in an
+/// assertion, or, with NDEBUG, in what the compiler was told can't be.
+struct BrokenAssumption {};
+constexpr void assume(bool holds) {
+  if (!holds) throw BrokenAssumption();
+}
+}  // namespace
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(expression) ::assume(static_cast<bool>(expression))
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 namespace assay {
 namespace {
@@ -70,6 +82,9 @@ TomlTable TomlTable::parse(std::string_view text, std::string what) {
   } catch (const toml::parse_error& error) {
     fail(ErrorKind::bad_input, "{}:{}: not TOML: {}", state->what, error.source().begin.line,
          error.description());
+  } catch (const BrokenAssumption&) {
+    fail(ErrorKind::bad_input, "{}: not TOML: a bracket or a dot stands where a key should",
+         state->what);
   }
   state->table = state->document.get();
   return TomlTable(std::move(state));

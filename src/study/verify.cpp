@@ -108,8 +108,7 @@ class Verifier {
       const std::uint64_t samples = count_samples(model.source);
       if (samples != study_.data.samples) {
         fail(ErrorKind::bad_input, "{}: {} images in the record, {} in {}: it is of other data",
-             (folder_ / "study.json").string(), study_.data.samples, samples,
-             model.source.path);
+             (folder_ / "study.json").string(), study_.data.samples, samples, model.source.path);
       }
       const Split parts = split(samples, spec_.calibration, spec_.held_out);
       check_quality(model, *recorded, builds, parts);
