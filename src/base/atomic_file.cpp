@@ -135,4 +135,14 @@ void AtomicFile::commit() {
   sync_folder(folder_of(path_));
 }
 
+void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  write_file(path, std::as_bytes(std::span(text)));
+}
+
 }  // namespace assay

@@ -58,4 +58,8 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// The whole file at once. Throws as AtomicFile.
+void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void write_file(const std::filesystem::path& path, std::string_view text);
+
 }  // namespace assay

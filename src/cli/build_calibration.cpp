@@ -10,20 +10,6 @@
 #include "pipeline/dataset.h"
 
 namespace assay::cli {
-namespace {
-
-constexpr pipeline::DatasetOptions kUnlabelled{.selection = {}, .require_labels = false};
-
-/// Of the whole dataset; shards say only at their end how many there were.
-std::uint64_t count_samples(const std::string& data, const bundle::Bundle& bundle) {
-  const auto dataset = pipeline::open_dataset(data, bundle.labels, kUnlabelled);
-  if (const auto size = dataset->size()) return *size;
-  std::uint64_t count = 0;
-  while (dataset->next()) ++count;
-  return count;
-}
-
-}  // namespace
 
 bool looks_like_calibration(const std::string& path) noexcept {
   try {
@@ -50,7 +36,8 @@ pipeline::CalibrateReport calibrate_for(const checkpoint::Checkpoint& checkpoint
   const bundle::Bundle bundle = bundle::build(checkpoint, wide);
   pipeline::CalibrateOptions calibrate;
   calibrate.observers = quant::observers_of(recipe);
-  calibrate.selection.stride = std::max<std::uint64_t>(1, count_samples(data, bundle) / images);
+  calibrate.selection.stride =
+      std::max<std::uint64_t>(1, pipeline::count_samples(data, bundle.labels, false) / images);
   calibrate.selection.limit = images;
   const auto dataset = pipeline::open_dataset(
       data, bundle.labels, {.selection = calibrate.selection, .require_labels = false});

@@ -137,12 +137,6 @@ std::string plot(const Outcome& outcome) {
       bars);
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 void print(const Outcome& outcome, Console& console) {
   Table table({"layer", "role", "precision", ">SQNR dB", ">agreement", ">KL", ">M multiply-adds"});
   std::vector<const quant::LayerError*> worst;
@@ -171,10 +165,10 @@ ExitCode run_sensitivity(const Options& options, Console& console) {
   if (!options.output.empty()) check_output(options.output, inputs(options));
   if (!options.plot.empty()) check_output(options.plot, inputs(options));
   const Outcome outcome = measure(options);
-  if (options.output.ends_with(".csv")) write_text(options.output, to_csv(outcome));
+  if (options.output.ends_with(".csv")) write_file(options.output, to_csv(outcome));
   if (options.output.ends_with(".json"))
-    write_text(options.output, to_json(outcome).dump(1) + "\n");
-  if (!options.plot.empty()) write_text(options.plot, plot(outcome));
+    write_file(options.output, to_json(outcome).dump(1) + "\n");
+  if (!options.plot.empty()) write_file(options.plot, plot(outcome));
   if (console.json())
     console.json_answer(to_json(outcome));
   else

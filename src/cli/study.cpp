@@ -54,12 +54,6 @@ class Interrupts {
   [[nodiscard]] static bool arrived() { return interrupted; }
 };
 
-void write_text(const fs::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 std::string decibels(double value) { return fmt::format("{:.1f}", value); }
 
 void print(const study::Study& study, const Options& options, Console& console) {
@@ -90,8 +84,8 @@ ExitCode run_study(const Options& options, Console& console) {
   run.stop = &Interrupts::arrived;
   try {
     const study::Study study = study::run_study(study::read_spec(options.words.front()), run);
-    write_text(run.output / "README.md", study::readme(study));
-    write_text(run.output / "report.html", study::report_html(study));
+    write_file(run.output / "README.md", study::readme(study));
+    write_file(run.output / "report.html", study::report_html(study));
     if (console.json())
       console.json_answer(study::to_json(study));
     else

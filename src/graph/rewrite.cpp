@@ -36,6 +36,10 @@ bool is_output(const Graph& graph, ValueId id) {
   return std::ranges::find(graph.outputs, id, &Output::value) != graph.outputs.end();
 }
 
+bool is_product(const Node& node) {
+  return std::holds_alternative<Linear>(node.op) || std::holds_alternative<Conv2d>(node.op);
+}
+
 ValueId input_or_none(const Node& node, std::size_t index) {
   return index < node.inputs.size() ? node.inputs[index] : kNone;
 }

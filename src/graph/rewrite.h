@@ -30,6 +30,9 @@ void erase_nodes(Graph& graph, const std::vector<bool>& gone);
 /// Whether an output of the graph is `id`.
 bool is_output(const Graph& graph, ValueId id);
 
+/// Whether the node is a linear layer or a convolution: it has a weight.
+bool is_product(const Node& node);
+
 /// The node's input, or kNone where it is left off.
 ValueId input_or_none(const Node& node, std::size_t index);
 

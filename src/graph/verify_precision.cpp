@@ -150,10 +150,6 @@ std::string input_problem(const Node& node) {
   return "";
 }
 
-bool is_product(const Node& node) {
-  return std::holds_alternative<Conv2d>(node.op) || std::holds_alternative<Linear>(node.op);
-}
-
 }  // namespace
 
 std::string precision_problem(const Graph& graph, const Node& node) {

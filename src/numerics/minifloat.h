@@ -29,6 +29,9 @@ struct Minifloat {
   /// What a number too large becomes: infinity, or the largest number where there is none.
   static constexpr std::uint32_t kOverflow = kSpecials == Specials::ieee ? kExponentMask : kMax;
 
+  /// The largest finite number.
+  static constexpr float largest() { return decode(static_cast<Code>(kMax)); }
+
   /// The number that `code` stands for; exact.
   static constexpr float decode(Code code) {
     const std::uint32_t sign = static_cast<std::uint32_t>(code >> (kExponentBits + kMantissaBits))

@@ -111,6 +111,16 @@ std::unique_ptr<Dataset> open_dataset(const std::string& path, std::span<const s
   }
 }
 
+std::uint64_t count_samples(const std::string& path, std::span<const std::string> labels,
+                            bool require_labels) {
+  const auto dataset =
+      open_dataset(path, labels, {.selection = {}, .require_labels = require_labels});
+  if (const auto size = dataset->full_size()) return *size;
+  std::uint64_t count = 0;
+  while (dataset->next()) ++count;
+  return count;
+}
+
 image::Image load(const Sample& sample, const image::DecodeOptions& options) {
   if (const auto* path = std::get_if<fs::path>(&sample.content))
     return image::decode(read_file(*path, kMaxImageFile), path->string(), options);

@@ -67,6 +67,11 @@ class Dataset {
 std::unique_ptr<Dataset> open_dataset(const std::string& path, std::span<const std::string> labels,
                                       const DatasetOptions& options = {});
 
+/// Samples of the whole dataset at `path`, which is read through where it does not say. Throws as
+/// open_dataset() and Dataset::next().
+std::uint64_t count_samples(const std::string& path, std::span<const std::string> labels,
+                            bool require_labels = true);
+
 /// The sample's pixels. Thread-safe. Throws as image::decode, and not_found for a missing file.
 image::Image load(const Sample& sample, const image::DecodeOptions& options);
 

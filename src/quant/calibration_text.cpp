@@ -195,10 +195,7 @@ Calibration parse_calibration(std::string_view text, std::string_view what) {
 }
 
 void write_calibration(const Calibration& calibration, const std::filesystem::path& path) {
-  const std::string text = to_text(calibration);
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
+  write_file(path, to_text(calibration));
 }
 
 Calibration read_calibration(const std::filesystem::path& path) {

@@ -4,21 +4,14 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "graph/rewrite.h"
+#include "quant/quantize.h"
+#include "quant/scales.h"
 
 namespace assay::quant {
 namespace {
 
 using graph::Precision;
-
-bool is_layer(const graph::Node& node) {
-  return std::holds_alternative<graph::Linear>(node.op) ||
-         std::holds_alternative<graph::Conv2d>(node.op) ||
-         std::holds_alternative<graph::Attention>(node.op);
-}
-
-float largest_magnitude(const Range& range) {
-  return std::max(std::abs(range.low), std::abs(range.high));
-}
 
 std::string describe(const Rule& rule) {
   std::string roles = "any role";
@@ -70,6 +63,10 @@ std::string outliers_of(const graph::Node& node, Precision precision, const Outl
 }
 
 }  // namespace
+
+bool is_layer(const graph::Node& node) {
+  return graph::is_product(node) || std::holds_alternative<graph::Attention>(node.op);
+}
 
 std::vector<std::string_view> operand_names(const graph::Node& node) {
   if (std::holds_alternative<graph::Attention>(node.op)) return {"query", "key", "value"};

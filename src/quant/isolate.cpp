@@ -16,16 +16,11 @@ using graph::kWeightInput;
 using graph::Precision;
 using graph::ValueId;
 
-bool is_product(const graph::Node& node) {
-  return std::holds_alternative<graph::Linear>(node.op) ||
-         std::holds_alternative<graph::Conv2d>(node.op);
-}
-
 /// Products of the rounded weights and of inputs as they are.
 graph::Graph rounded_weights(const Quantized& quantized) {
   graph::Graph graph = quantized.graph;
   for (graph::Node& node : graph.nodes) {
-    if (is_product(node) && node.precision != Precision::fp32) {
+    if (graph::is_product(node) && node.precision != Precision::fp32) {
       const graph::Value weight = graph.value(node.inputs[kWeightInput]);
       node.inputs[kWeightInput] = graph::add_constant(graph, weight.name + ".wide", weight.dims,
                                                       graph::weight_numbers(graph, node));
@@ -65,7 +60,8 @@ graph::Graph rounded_activations(const graph::Graph& wide, const Quantized& quan
   graph::Graph graph = quantized.graph;
   std::unordered_map<std::string_view, const graph::Node*> narrow;
   for (const graph::Node& node : quantized.graph.nodes) {
-    if (is_product(node) && node.precision != Precision::fp32) narrow.emplace(node.name, &node);
+    if (graph::is_product(node) && node.precision != Precision::fp32)
+      narrow.emplace(node.name, &node);
   }
   graph::emulate(graph, std::span(graph::kPrecisions).subspan(1));  // all but fp32
   for (const graph::Node& node : wide.nodes) {

@@ -11,10 +11,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool finite(std::span<const float> logits) {
-  return std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); });
-}
-
 /// log Σ exp(logit), without overflow.
 double log_sum_exp(std::span<const float> logits) {
   const double largest = *std::ranges::max_element(logits);
@@ -37,7 +33,7 @@ double divergence(std::span<const float> reference, std::span<const float> x) {
 ImageError image_error(std::span<const float> reference, std::span<const float> x) {
   ImageError error;
   for (const float logit : reference) error.signal += static_cast<double>(logit) * logit;
-  if (!finite(x)) {
+  if (!all_finite(x)) {
     error.noise = kInfinity;
     error.kl = kInfinity;
     return error;
@@ -60,6 +56,10 @@ double decibels(double signal, double noise) {
   return 10 * std::log10(signal / noise);
 }
 
+bool all_finite(std::span<const float> logits) {
+  return std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); });
+}
+
 std::vector<ImageError> image_errors(std::span<const float> reference, std::span<const float> x,
                                      std::size_t classes) {
   if (classes == 0 || reference.size() != x.size() || x.size() % classes != 0)
@@ -69,7 +69,7 @@ std::vector<ImageError> image_errors(std::span<const float> reference, std::span
   errors.reserve(x.size() / classes);
   for (std::size_t at = 0; at < x.size(); at += classes) {
     const auto row = reference.subspan(at, classes);
-    if (!finite(row))
+    if (!all_finite(row))
       fail(ErrorKind::bad_input, "the reference logits of image {} are not finite", at / classes);
     errors.push_back(image_error(row, x.subspan(at, classes)));
   }

@@ -10,6 +10,8 @@
 
 namespace assay::quant {
 
+bool all_finite(std::span<const float> logits);
+
 /// Of logits x against reference logits, over all images.
 struct LogitError {
   /// 10 · log10(Σ ref² / Σ (ref - x)²) over all logits: infinite where all are equal, -infinite

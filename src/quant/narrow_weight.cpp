@@ -9,6 +9,7 @@
 #include "numerics/e4m3.h"
 #include "numerics/fp16.h"
 #include "numerics/nvfp4.h"
+#include "quant/scales.h"
 
 namespace assay::quant {
 namespace {
@@ -19,9 +20,6 @@ using numerics::E4m3;
 using numerics::Nvfp4;
 
 static_assert(Nvfp4::kBlock == graph::kBlock);
-
-/// Below it a scale's inverse would not be a number; so small a weight is as good as 0.
-constexpr float kSmallestScale = std::numeric_limits<float>::min();
 
 /// One format with a scale for several numbers: its largest number, its nearest code, and the
 /// factors on the plain scale that a search tries, the plain one first.
@@ -40,7 +38,7 @@ struct Int8 {
 };
 struct Fp8 {
   using Code = E4m3::Code;
-  static constexpr double kLargest = 448;
+  static constexpr double kLargest = E4m3::largest();
   static Code encode(double number) { return E4m3::encode(static_cast<float>(number)); }
   static double decode(Code code) { return E4m3::decode(code); }
   static std::vector<double> factors() {
@@ -52,12 +50,6 @@ struct Fp8 {
     return factors;
   }
 };
-
-double largest_magnitude(std::span<const float> numbers) {
-  float largest = 0;
-  for (const float number : numbers) largest = std::max(largest, std::abs(number));
-  return largest;
-}
 
 template <typename Format>
 double squared_error(std::span<const float> numbers, double scale) {
@@ -169,7 +161,7 @@ std::vector<std::uint8_t> packed(std::span<const E2m1::Code> codes) {
 NarrowWeight blocks(std::span<const float> numbers, std::size_t channels, WeightObserver observer) {
   constexpr auto kEach = static_cast<std::size_t>(Nvfp4::kBlock);
   const std::size_t depth = numbers.size() / channels;
-  const float tensor_scale = Nvfp4::tensor_scale(static_cast<float>(largest_magnitude(numbers)));
+  const float tensor_scale = Nvfp4::tensor_scale(largest_magnitude(numbers));
   std::vector<E2m1::Code> codes(numbers.size());
   std::vector<E4m3::Code> scales;
   for (std::size_t channel = 0; channel < channels; ++channel) {

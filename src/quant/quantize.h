@@ -11,6 +11,9 @@
 
 namespace assay::quant {
 
+/// Whether a recipe decides on the node: a product or attention.
+bool is_layer(const graph::Node& node);
+
 /// What became of one product or attention, and why.
 struct LayerDecision {
   std::string layer;

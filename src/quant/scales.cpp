@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "numerics/e4m3.h"
 
 namespace assay::quant {
-namespace {
 
-/// Below it a scale's inverse would not be a number; so small a range is as good as 0.
-constexpr float kSmallestScale = std::numeric_limits<float>::min();
-constexpr float kLargestE4m3 = 448;
+float largest_magnitude(const Range& range) {
+  return std::max(std::abs(range.low), std::abs(range.high));
+}
 
-}  // namespace
+float largest_magnitude(std::span<const float> numbers) {
+  float largest = 0;
+  for (const float number : numbers) largest = std::max(largest, std::abs(number));
+  return largest;
+}
 
 numerics::AffineU8 affine_for(Range range) {
   const double low = std::min(range.low, 0.0F);
@@ -22,7 +26,7 @@ numerics::AffineU8 affine_for(Range range) {
 }
 
 float e4m3_scale_for(Range range) {
-  const float scale = std::max(std::abs(range.low), std::abs(range.high)) / kLargestE4m3;
+  const float scale = largest_magnitude(range) / numerics::E4m3::largest();
   return scale < kSmallestScale ? 1.0F : scale;
 }
 

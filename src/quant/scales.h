@@ -1,9 +1,19 @@
 #pragma once
 /// From the range of an operand to the scale of its codes.
+#include <limits>
+#include <span>
+
 #include "numerics/int8.h"
 #include "quant/calibration.h"
 
 namespace assay::quant {
+
+/// Below it a scale's inverse would not be a number; so small a range is as good as 0.
+inline constexpr float kSmallestScale = std::numeric_limits<float>::min();
+
+float largest_magnitude(const Range& range);
+/// 0 for no numbers.
+float largest_magnitude(std::span<const float> numbers);
 
 /// The code of an input that was seen to span `range`, which is widened to hold 0, so that zeros
 /// (padding is made of them) stay exact: scale (high - low) / 255, the zero point rounded to

@@ -26,9 +26,7 @@ std::vector<T> read_numbers(const std::filesystem::path& file) {
 
 template <typename T>
 void write_numbers(const std::filesystem::path& path, const std::vector<T>& numbers) {
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(numbers)));
-  file.commit();
+  write_file(path, std::as_bytes(std::span(numbers)));
 }
 
 std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& variant) {

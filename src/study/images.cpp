@@ -92,11 +92,7 @@ std::vector<pipeline::Sample> load_samples(const DataSource& source,
 }
 
 std::uint64_t count_samples(const DataSource& source) {
-  const auto dataset = pipeline::open_dataset(source.path, source.labels, {});
-  if (const auto size = dataset->full_size()) return *size;
-  std::uint64_t count = 0;
-  while (dataset->next()) ++count;
-  return count;
+  return pipeline::count_samples(source.path, source.labels);
 }
 
 }  // namespace assay::study

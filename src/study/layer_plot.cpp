@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "study/html.h"
 
 namespace assay::study {
 namespace {
@@ -15,29 +16,6 @@ constexpr int kRow = 20;
 constexpr int kTop = 64;
 /// Characters of a layer's name that fit beside its bar; its end says most.
 constexpr std::size_t kNameLength = 48;
-
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return safe;
-}
 
 std::string shown_name(const std::string& layer) {
   if (layer.size() <= kNameLength) return layer;
@@ -77,7 +55,7 @@ std::string bar(const LayerBar& layer, double end, int y) {
       "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
       "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" class=\"bar\"/>"
       "<text x=\"{:.1f}\" y=\"{}\">{}</text>\n",
-      kLeft - 8, y + 14, escaped(shown_name(layer.layer)), kLeft, y + 4, x - kLeft, kRow - 7, x + 5,
+      kLeft - 8, y + 14, escape(shown_name(layer.layer)), kLeft, y + 4, x - kLeft, kRow - 7, x + 5,
       y + 14, value);
 }
 
@@ -94,7 +72,7 @@ std::string layer_plot(const std::string& title, const std::vector<LayerBar>& la
       "@media (prefers-color-scheme: dark) {{ svg {{ color: #e6e9ec; background: #16191d }}\n"
       ".bar {{ fill: #6ea8e0 }} }}</style>\n"
       "<text x=\"12\" y=\"24\" font-size=\"15\" font-weight=\"600\">{2}</text>\n",
-      kWidth, bottom + 16, escaped(title));
+      kWidth, bottom + 16, escape(title));
   svg += grid(end, bottom);
   for (std::size_t i = 0; i < layers.size(); ++i)
     svg += bar(layers[i], end, kTop + kRow * static_cast<int>(i));

@@ -52,9 +52,7 @@ Variant not_run_yet(const VariantSpec& spec) {
 
 void write_text(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
+  write_file(path, text);
 }
 
 }  // namespace

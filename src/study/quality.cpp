@@ -29,13 +29,9 @@ void check(const Compared& logits) {
          logits.fp16.size());
 }
 
-bool finite(std::span<const float> logits) {
-  return std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); });
-}
-
 /// A label is met by finite logits whose best is it.
 bool right(std::span<const float> logits, int label) {
-  return finite(logits) && pipeline::best_of(logits) == label;
+  return quant::all_finite(logits) && pipeline::best_of(logits) == label;
 }
 
 McNemar mcnemar(const Compared& logits) {
@@ -66,7 +62,7 @@ std::optional<Estimate> agreement_with_fp16(const Compared& logits) {
   for (std::size_t i = 0; i < logits.labels.size(); ++i) {
     const auto variant = row(logits.variant, i, logits.classes);
     const auto fp16 = row(logits.fp16, i, logits.classes);
-    const bool both = finite(variant) && finite(fp16);
+    const bool both = quant::all_finite(variant) && quant::all_finite(fp16);
     agreeing += both && pipeline::best_of(variant) == pipeline::best_of(fp16) ? 1 : 0;
   }
   return share(agreeing, logits.labels.size());
@@ -105,7 +101,7 @@ Quality quality(const Compared& logits) {
 std::uint64_t nonfinite_images(std::span<const float> logits, std::size_t classes) {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < logits.size() / classes; ++i)
-    count += finite(row(logits, i, classes)) ? 0 : 1;
+    count += quant::all_finite(row(logits, i, classes)) ? 0 : 1;
   return count;
 }
 
@@ -125,7 +121,7 @@ Changes changes(const Compared& logits, std::span<const std::uint64_t> positions
     const int before = pipeline::best_of(reference);
     const auto variant = row(logits.variant, i, logits.classes);
     const int after = pipeline::best_of(variant);
-    if (before == after && finite(variant)) continue;
+    if (before == after && quant::all_finite(variant)) continue;
     changes.worst.push_back({positions[i], static_cast<std::uint64_t>(logits.labels[i]),
                              static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(after),
                              margin(reference), ""});

@@ -65,9 +65,7 @@ void write_samples(const Samples& samples, const std::filesystem::path& path) {
     text += "\n  }\n}";
     separator = ",\n";
   }
-  AtomicFile file(path);
-  file.write(text + "\n}\n");
-  file.commit();
+  write_file(path, text + "\n}\n");
 }
 
 Samples read_samples(const std::filesystem::path& path) {

@@ -9,22 +9,19 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "numerics/e4m3.h"
+#include "numerics/fp16.h"
 #include "pipeline/classifier.h"
+#include "quant/quant.h"
 #include "study/stress.h"
 
 namespace assay::study {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLargestFp16 = 65504;
+constexpr double kLargestFp16 = numerics::Fp16::largest();
 constexpr double kLargestBf16 = 3.3895313892515355e38;
-constexpr double kLargestE4m3 = 448;
-
-bool is_product(const graph::Node& node) {
-  return std::holds_alternative<graph::Linear>(node.op) ||
-         std::holds_alternative<graph::Conv2d>(node.op) ||
-         std::holds_alternative<graph::Attention>(node.op);
-}
+constexpr double kLargestE4m3 = numerics::E4m3::largest();
 
 /// How many of a node's inputs are operands that change from image to image.
 std::size_t operands(const graph::Node& node) {
@@ -132,7 +129,7 @@ Magnitudes trace_magnitudes(const bundle::Bundle& wide, const Images& images, in
     if (error) std::rethrow_exception(error);
   Magnitudes magnitudes;
   for (const graph::Node& node : wide.graph->nodes) {
-    if (!is_product(node)) continue;
+    if (!quant::is_layer(node)) continue;
     for (std::size_t i = 0; i < operands(node); ++i)
       magnitudes[node.name].push_back(all[wide.graph->value(node.inputs[i]).name]);
   }

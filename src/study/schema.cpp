@@ -105,10 +105,7 @@ Study read_study(const std::filesystem::path& path) {
 }
 
 void write_study(const Study& study, const std::filesystem::path& path) {
-  const std::string text = to_text(study);
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
+  write_file(path, to_text(study));
 }
 
 }  // namespace assay::study

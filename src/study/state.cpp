@@ -59,9 +59,7 @@ void StudyState::load(const std::filesystem::path& file) {
 
 void StudyState::save() const {
   Json json{{"identity", identity_}, {"done", done_}, {"study", to_json(study)}};
-  AtomicFile file(folder_ / "state.json");
-  file.write(json.dump());
-  file.commit();
+  write_file(folder_ / "state.json", json.dump());
 }
 
 void StudyState::part(const std::string& name, const std::function<void()>& work) {

@@ -4,15 +4,15 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "study/report_text.h"
 #include "study/spec.h"
 
 namespace assay::study {
 namespace {
 
-std::string percent(double share) { return fmt::format("{:.2f}%", 100 * share); }
-
-std::string decibels(double value) {
-  if (std::isfinite(value)) return fmt::format("{:.1f} dB", value);
+/// As a sentence says it.
+std::string sqnr_words(double value) {
+  if (std::isfinite(value)) return decibels(value);
   return value > 0 ? "without bound, for no logit differs" : "nothing, for some are not finite";
 }
 
@@ -67,8 +67,8 @@ void judge_noise(Judge& judge, const Quality& quality) {
   const double* wanted = judge.wanted("sqnr_db");
   if (wanted == nullptr) return;
   judge.say("sqnr_db", quality.sqnr_db.value >= *wanted,
-            fmt::format("The logits' SQNR is {}; {} is asked for.", decibels(quality.sqnr_db.value),
-                        decibels(*wanted)));
+            fmt::format("The logits' SQNR is {}; {} is asked for.",
+                        sqnr_words(quality.sqnr_db.value), decibels(*wanted)));
 }
 
 /// The smallest batch at the call boundary: what most callers see.

@@ -111,20 +111,7 @@ TEST(CpuNarrow, InvertedResidual) {
 }
 
 TEST(CpuNarrow, TransformerBlock) {
-  for (const std::int64_t width : {12, 36}) {
-    GraphMaker make(static_cast<unsigned>(width));
-    const ValueId image = make.input({5, 9, 3});
-    ValueId x = make.linear(make.node(graph::Reshape{{45, 3}}, {image}), width);
-    const ValueId qkv = make.linear(make.layer_norm(x), 3 * width);
-    std::vector<ValueId> parts;
-    for (int i = 0; i < 3; ++i) {
-      parts.push_back(make.node(graph::Slice{1, i * width, (i + 1) * width}, {qkv}));
-    }
-    const ValueId mixed = make.node(graph::Attention{3, 0.3}, parts);
-    x = make.linear(mixed, width, true, Activation::none, x);
-    const ValueId hidden = make.linear(make.layer_norm(x), 2 * width, true, Activation::gelu);
-    compare(make.finish(make.linear(hidden, width, true, Activation::none, x)));
-  }
+  for (const std::int64_t width : {12, 36}) compare(transformer_block(width));
 }
 
 TEST(CpuNarrow, AttentionOfManyKeysAndFewQueries) {

@@ -71,4 +71,21 @@ class GraphMaker {
   std::mt19937 generator_;
 };
 
+/// A pre-norm transformer block of 3 heads over 45 tokens of `width` channels.
+inline graph::Graph transformer_block(std::int64_t width) {
+  GraphMaker make(static_cast<unsigned>(width));
+  const graph::ValueId image = make.input({5, 9, 3});
+  graph::ValueId x = make.linear(make.node(graph::Reshape{{45, 3}}, {image}), width);
+  const graph::ValueId qkv = make.linear(make.layer_norm(x), 3 * width);
+  std::vector<graph::ValueId> parts;
+  for (int i = 0; i < 3; ++i) {
+    parts.push_back(make.node(graph::Slice{1, i * width, (i + 1) * width}, {qkv}));
+  }
+  const graph::ValueId mixed = make.node(graph::Attention{3, 0.3}, parts);
+  x = make.linear(mixed, width, true, graph::Activation::none, x);
+  const graph::ValueId hidden =
+      make.linear(make.layer_norm(x), 2 * width, true, graph::Activation::gelu);
+  return make.finish(make.linear(hidden, width, true, graph::Activation::none, x));
+}
+
 }  // namespace assay::backend::cpu

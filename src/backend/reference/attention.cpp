@@ -9,7 +9,8 @@
 namespace assay::backend::reference {
 namespace {
 
-constexpr double kFp8WeightScale = 1.0 / 448;  // the largest, exp(0), is E4M3's largest
+/// The largest weight, exp(0), becomes E4M3's largest number.
+constexpr double kFp8WeightScale = 1.0 / numerics::E4m3::largest();
 
 /// One head's part of one row.
 using Row = std::span<const float>;

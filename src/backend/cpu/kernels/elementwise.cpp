@@ -37,15 +37,6 @@ struct SiluOp {
 };
 
 template <class Op>
-void map(const float* x, float* y, std::int64_t count, Op op) {
-  const Tag d;
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::StoreU(op(hn::LoadU(d, x + i)), d, y + i);
-  const Partial tail{count - i};
-  if (i < count) tail.store(d, op(tail.load(d, x + i)), y + i);
-}
-
-template <class Op>
 void zip(const float* x, const float* y, float* out, std::int64_t count, Op op) {
   const Tag d;
   std::int64_t i = 0;
@@ -84,10 +75,10 @@ void activate_all(graph::Activation activation, const float* x, float* y, std::i
       if (x != y) std::copy_n(x, count, y);
       break;
     case graph::Activation::gelu:
-      map(x, y, count, GeluOp());
+      Map(x, y, count, GeluOp());
       break;
     case graph::Activation::silu:
-      map(x, y, count, SiluOp());
+      Map(x, y, count, SiluOp());
       break;
   }
 }

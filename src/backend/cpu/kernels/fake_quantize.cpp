@@ -23,7 +23,6 @@ namespace {
 
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
-constexpr std::int64_t kLanes = hn::MaxLanes(Tag());
 
 struct ToE4m3 {
   float scale;
@@ -62,26 +61,17 @@ struct ToAffineU8 {
   }
 };
 
-template <class Op>
-void map(const float* x, float* y, std::int64_t count, Op op) {
-  const Tag d;
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::StoreU(op(hn::LoadU(d, x + i)), d, y + i);
-  const Partial tail{count - i};
-  if (i < count) tail.store(d, op(tail.load(d, x + i)), y + i);
-}
-
 void to_e4m3(float scale, const float* x, float* y, std::int64_t count) {
-  map(x, y, count, ToE4m3{scale});
+  Map(x, y, count, ToE4m3{scale});
 }
 
-void to_fp16(const float* x, float* y, std::int64_t count) { map(x, y, count, ToFp16{}); }
+void to_fp16(const float* x, float* y, std::int64_t count) { Map(x, y, count, ToFp16{}); }
 
-void to_bf16(const float* x, float* y, std::int64_t count) { map(x, y, count, ToBf16{}); }
+void to_bf16(const float* x, float* y, std::int64_t count) { Map(x, y, count, ToBf16{}); }
 
 void to_affine_u8(const numerics::AffineU8& affine, const float* x, float* y, std::int64_t count) {
   if (HWY_NATIVE_FMA) {
-    map(x, y, count, ToAffineU8{affine});
+    Map(x, y, count, ToAffineU8{affine});
   } else {
     for (std::int64_t i = 0; i < count; ++i) y[i] = affine.decode(affine.encode(x[i]));
   }

@@ -1,5 +1,5 @@
 /// Loads and stores of fewer numbers than a vector holds, never touching memory beyond them, on
-/// every target. For use inside HWY_NAMESPACE.
+/// every target, and the loop that ends in one. For use inside HWY_NAMESPACE.
 #if defined(ASSAY_BACKEND_CPU_KERNELS_PARTIAL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_BACKEND_CPU_KERNELS_PARTIAL_INL_H_
 #undef ASSAY_BACKEND_CPU_KERNELS_PARTIAL_INL_H_
@@ -58,6 +58,17 @@ struct Partial {
     StorePartial(d, v, y, count);
   }
 };
+
+/// y[i] = op(x[i]), vector by vector; y may be x.
+template <class Op>
+HWY_INLINE void Map(const float* x, float* y, std::int64_t count, Op op) {
+  const hn::ScalableTag<float> d;
+  constexpr std::int64_t kLanes = hn::MaxLanes(d);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(op(hn::LoadU(d, x + i)), d, y + i);
+  const Partial tail{count - i};
+  if (i < count) tail.store(d, op(tail.load(d, x + i)), y + i);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace assay::backend::cpu
