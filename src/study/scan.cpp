@@ -28,20 +28,11 @@ std::size_t operands(const graph::Node& node) {
   return std::holds_alternative<graph::Attention>(node.op) ? 3 : 1;
 }
 
-double largest_magnitude(std::span<const float> numbers) {
-  float largest = 0;
-  for (const float number : numbers) {
-    if (!std::isfinite(number)) return kInfinity;
-    largest = std::max(largest, std::abs(number));
-  }
-  return largest;
-}
-
 using ByValue = std::map<std::string, double, std::less<>>;
 
 void keep(ByValue& magnitudes, const std::string& value, std::span<const float> numbers) {
   double& largest = magnitudes[value];
-  largest = std::max(largest, largest_magnitude(numbers));
+  largest = std::max(largest, magnitude_of(numbers));
 }
 
 /// One image's.
@@ -88,6 +79,15 @@ std::string_view operand_format(const graph::Node& node) {
 
 }  // namespace
 
+double magnitude_of(std::span<const float> numbers) {
+  float largest = 0;
+  for (const float number : numbers) {
+    if (!std::isfinite(number)) return kInfinity;
+    largest = std::max(largest, std::abs(number));
+  }
+  return largest;
+}
+
 std::vector<StressInput> run_stress(const Classifier& classifier) {
   const image::Transform& transform = classifier.state().bundle.transform;
   std::vector<float> logits(static_cast<std::size_t>(classifier.info().classes));
@@ -96,7 +96,7 @@ std::vector<StressInput> run_stress(const Classifier& classifier) {
   for (std::size_t i = 0; i < stress_names().size(); ++i) {
     const StressTensor input = stress_input(i, transform);
     lease.session().run({{}, input.numbers}, 1, {logits, {}});
-    const double largest = largest_magnitude(logits);
+    const double largest = magnitude_of(logits);
     answers.push_back({input.name, std::isfinite(largest), largest});
   }
   return answers;

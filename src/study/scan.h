@@ -14,6 +14,9 @@
 
 namespace assay::study {
 
+/// The largest magnitude; infinite where a number is not finite, 0 for no numbers.
+double magnitude_of(std::span<const float> numbers);
+
 /// What a classifier makes of every stress input.
 std::vector<StressInput> run_stress(const Classifier& classifier);
 
