@@ -1,4 +1,10 @@
 # Every third-party library, found once. scripts/install-deps names the Debian packages.
+if(ASSAY_STATIC)
+  # What has no static form is looked for beside the program first, so that both can be moved together.
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+  set(OPENSSL_USE_STATIC_LIBS ON)
+  set(CMAKE_BUILD_RPATH "$ORIGIN")
+endif()
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)

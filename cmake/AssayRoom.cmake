@@ -1,7 +1,9 @@
-# assay_room(NAME DEPENDS ... PRIVATE ...): the static library assay_NAME from every source under src/NAME.
+# assay_room(NAME DEPENDS ... PRIVATE ...): the static library assay_NAME from every source under src/NAME,
+# but for src/backend/cuda, which assay_cuda_backend() adds.
 function(assay_room name)
   cmake_parse_arguments(ROOM "" "" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "/src/backend/cuda/")
   add_library(assay_${name} STATIC ${sources})
   target_link_libraries(assay_${name} PUBLIC assay_options ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE})
 endfunction()
@@ -30,6 +32,9 @@ endfunction()
 function(assay_test name)
   cmake_parse_arguments(TEST "" "" "DEPENDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${name}/*.cpp")
+  if(NOT ASSAY_CUDA)
+    list(FILTER sources EXCLUDE REGEX "/cuda_[^/]*$")
+  endif()
   if(NOT sources)
     return()
   endif()

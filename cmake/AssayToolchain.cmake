@@ -22,19 +22,26 @@ endif()
 
 add_library(assay_options INTERFACE)
 target_include_directories(assay_options INTERFACE "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}/src")
-target_compile_options(assay_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
-                       -Wnon-virtual-dtor -Wimplicit-fallthrough)
+# Appends options for the host's compilers: nvcc has its own.
+function(assay_host_options)
+  target_compile_options(assay_options INTERFACE "$<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${ARGV}>")
+endfunction()
+assay_host_options(-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+                   -Wimplicit-fallthrough)
 # GCC 12 warns of "text" + std::string(...) (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(assay_options INTERFACE -Wno-restrict)
+  assay_host_options(-Wno-restrict)
 endif()
 if(ASSAY_WERROR)
-  target_compile_options(assay_options INTERFACE -Werror)
+  assay_host_options(-Werror)
 endif()
 # Results must not depend on whether the compiler chose to fuse a multiply and an add.
-target_compile_options(assay_options INTERFACE -ffp-contract=off)
+assay_host_options(-ffp-contract=off)
 if(ASSAY_SANITIZE)
-  target_compile_options(assay_options INTERFACE -fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer
-                         -fno-sanitize-recover=all)
+  assay_host_options(-fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(assay_options INTERFACE -fsanitize=${ASSAY_SANITIZE})
+endif()
+if(ASSAY_STATIC)
+  # The old kind of run path holds for what the libraries beside the program need themselves, too.
+  target_link_options(assay_options INTERFACE -static-libstdc++ -static-libgcc -Wl,--disable-new-dtags)
 endif()

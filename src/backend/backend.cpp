@@ -5,18 +5,34 @@
 
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/peak.h"
+#ifdef ASSAY_CUDA
+#include "backend/cuda/cuda.h"
+#endif
 #include "backend/reference/plan.h"
 #include "base/error.h"
 
 namespace assay::backend {
 namespace {
 
-/// A backend of this build: what it is called, and how it lowers.
+/// A backend of this build: what it is called, and how it lowers for a device, where it has
+/// several.
 struct Entry {
   std::string_view name;
-  std::unique_ptr<Plan> (*lower)(std::shared_ptr<const graph::Graph>, const LowerOptions&);
+  std::unique_ptr<Plan> (*lower)(std::shared_ptr<const graph::Graph>, int device,
+                                 const LowerOptions&);
 };
-constexpr std::array<Entry, 2> kBackends{{{"cpu", cpu::lower}, {"reference", reference::lower}}};
+
+template <std::unique_ptr<Plan> (*kLower)(std::shared_ptr<const graph::Graph>, const LowerOptions&)>
+std::unique_ptr<Plan> lower_anywhere(std::shared_ptr<const graph::Graph> graph, int /*device*/,
+                                     const LowerOptions& options) {
+  return kLower(std::move(graph), options);
+}
+
+constexpr auto kBackends = std::to_array<Entry>({{"cpu", lower_anywhere<cpu::lower>},
+#ifdef ASSAY_CUDA
+                                                 {"cuda", cuda::lower},
+#endif
+                                                 {"reference", lower_anywhere<reference::lower>}});
 
 constexpr int kMaxDevice = 63;
 constexpr int kMaxBatch = 65536;
@@ -83,7 +99,9 @@ std::unique_ptr<Plan> lower(std::shared_ptr<const graph::Graph> graph, const Tar
   }
   graph::verify(*graph);
   for (const Entry& entry : kBackends) {
-    if (entry.name == target.backend) return entry.lower(std::move(graph), options);
+    if (entry.name == target.backend) {
+      return entry.lower(std::move(graph), target.device, options);
+    }
   }
   if (target.backend == "cuda") {
     fail(ErrorKind::unsupported, "this build has no CUDA backend; use cpu or reference");

@@ -8,8 +8,7 @@
 
 namespace assay::backend::cpu {
 
-/// Alignment of every buffer and of every value in an arena, in bytes: one cache line, one AVX-512
-/// register.
+/// Alignment of every buffer, in bytes: one cache line, one AVX-512 register.
 inline constexpr std::size_t kAlignment = 64;
 
 /// `count` rounded up to whole cache lines of floats.

@@ -1,11 +1,13 @@
 /// What a lowering decides about memory: what may be written over, and where each block lies.
 #include <algorithm>
 
-#include "backend/cpu/arena.h"
+#include "backend/arena.h"
 #include "backend/cpu/lowering.h"
 #include "backend/cpu/margin.h"
 
 namespace assay::backend::cpu {
+
+static_assert(kArenaAlignment == kAlignment, "a session's arena is one aligned buffer");
 
 bool Lowering::dies_here(int block) const {
   for (graph::ValueId value = 0; value < program_.places.size(); ++value) {

@@ -1,23 +1,9 @@
 #pragma once
 #include <cstdint>
-#include <vector>
 
-#include "graph/graph.h"
+#include "backend/resize_table.h"
 
 namespace assay::backend::cpu {
-
-/// Where each output position of one axis reads and with what weights: `taps` indices, clamped to
-/// the input, and as many weights for each output.
-struct ResizeTable {
-  int taps = 2;
-  std::vector<std::int32_t> index;  ///< [outputs][taps]
-  std::vector<float> weight;        ///< [outputs][taps]
-};
-
-/// The table of torch.nn.functional.interpolate with align_corners = False, no antialias and the
-/// scale in / out, computed in fp32 as torch does (with one fused multiply-add for the position):
-/// bilinear with 2 taps, bicubic with 4 (Keys 1981, a = -0.75). Sizes are at least 1.
-ResizeTable make_resize_table(graph::ResizeMode mode, std::int64_t in, std::int64_t out);
 
 /// One resize, channels-last and dense; both tables are of the same mode and outlive the call.
 struct ResizeArgs {

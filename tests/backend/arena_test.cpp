@@ -1,16 +1,15 @@
+#include "backend/arena.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "backend/cpu/aligned_buffer.h"
-#include "backend/cpu/arena.h"
-
-namespace assay::backend::cpu {
+namespace assay::backend {
 namespace {
 
 void expect_apart(std::span<const Lifetime> blocks, const ArenaPlan& plan) {
-  constexpr std::int64_t kLine = kAlignment / sizeof(float);
+  constexpr std::int64_t kLine = kArenaAlignment / sizeof(float);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (blocks[i].last < blocks[i].first) continue;
     EXPECT_EQ(plan.offsets[i] % kLine, 0);
@@ -25,7 +24,7 @@ void expect_apart(std::span<const Lifetime> blocks, const ArenaPlan& plan) {
   }
 }
 
-TEST(CpuArena, BlocksThatLiveTogetherLieApart) {
+TEST(Arena, BlocksThatLiveTogetherLieApart) {
   std::mt19937 generator(5);
   for (int round = 0; round < 50; ++round) {
     std::vector<Lifetime> blocks;
@@ -38,13 +37,13 @@ TEST(CpuArena, BlocksThatLiveTogetherLieApart) {
   }
 }
 
-TEST(CpuArena, AChainNeedsTwoBlocks) {
+TEST(Arena, AChainNeedsTwoBlocks) {
   std::vector<Lifetime> blocks;
   for (int i = 0; i < 20; ++i) blocks.push_back({1600, i, i + 1});
   EXPECT_EQ(plan_arena(blocks).floats, 3200);
 }
 
-TEST(CpuArena, TakesTheSmallestGapThatFits) {
+TEST(Arena, TakesTheSmallestGapThatFits) {
   // While the last block lives, 64 floats are free between the first two and 32 between the next.
   const std::vector<Lifetime> blocks{{160, 0, 9}, {64, 0, 3},  {160, 0, 9},
                                      {32, 0, 3},  {160, 0, 9}, {32, 5, 9}};
@@ -54,4 +53,4 @@ TEST(CpuArena, TakesTheSmallestGapThatFits) {
 }
 
 }  // namespace
-}  // namespace assay::backend::cpu
+}  // namespace assay::backend

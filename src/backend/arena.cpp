@@ -1,12 +1,10 @@
-#include "backend/cpu/arena.h"
+#include "backend/arena.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "backend/cpu/aligned_buffer.h"
-
-namespace assay::backend::cpu {
+namespace assay::backend {
 namespace {
 
 bool overlap(const Lifetime& a, const Lifetime& b) {
@@ -14,7 +12,8 @@ bool overlap(const Lifetime& a, const Lifetime& b) {
 }
 
 std::int64_t aligned(std::int64_t floats) {
-  return static_cast<std::int64_t>(round_up_to_line(static_cast<std::size_t>(floats)));
+  constexpr std::int64_t kFloats = kArenaAlignment / sizeof(float);
+  return (floats + kFloats - 1) / kFloats * kFloats;
 }
 
 /// The start of the smallest gap of at least `floats` between the places in `taken` (ascending).
@@ -63,4 +62,4 @@ ArenaPlan plan_arena(std::span<const Lifetime> blocks) {
   return plan;
 }
 
-}  // namespace assay::backend::cpu
+}  // namespace assay::backend

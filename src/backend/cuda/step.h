@@ -1,0 +1,103 @@
+#pragma once
+/// What a plan is made of: steps, each one instruction once it is known where memory lies.
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cuda/constants.h"
+#include "backend/cuda/kernels/instruction.h"
+#include "backend/cuda/place.h"
+
+namespace assay::backend::cuda {
+
+/// Where a session's memory and its plan's constants lie on the device.
+struct Addresses {
+  std::span<const Block> blocks;
+  std::byte* arena = nullptr;
+  std::byte* constants = nullptr;
+  int max_batch = 1;
+
+  [[nodiscard]] View view(const Place& place) const {
+    View view;
+    if (place.block < 0) return view;
+    const Block& block = blocks[static_cast<std::size_t>(place.block)];
+    std::byte* const start =
+        block.constant ? constants + block.offset : arena + block.offset * max_batch;
+    view.data = start + place.offset * bytes_of(block.store);
+    view.image_stride = block.constant ? 0 : block.bytes() / bytes_of(block.store);
+    view.row_stride = static_cast<std::int32_t>(place.row_stride);
+    view.store = block.store;
+    return view;
+  }
+  template <typename T = float>
+  [[nodiscard]] const T* kept(const Kept& numbers) const {
+    return numbers.offset < 0 ? nullptr : reinterpret_cast<const T*>(constants + numbers.offset);
+  }
+};
+
+inline Instruction instruction_of(const Product& x) {
+  Instruction made;
+  made.op = Op::product;
+  made.product = x;
+  return made;
+}
+inline Instruction instruction_of(const Attention& x) {
+  Instruction made;
+  made.op = Op::attention;
+  made.attention = x;
+  return made;
+}
+inline Instruction instruction_of(const Copy& x) {
+  Instruction made;
+  made.op = Op::copy;
+  made.copy = x;
+  return made;
+}
+inline Instruction instruction_of(const Normalize& x) {
+  Instruction made;
+  made.op = Op::normalize;
+  made.normalize = x;
+  return made;
+}
+inline Instruction instruction_of(const Binary& x) {
+  Instruction made;
+  made.op = Op::binary;
+  made.binary = x;
+  return made;
+}
+inline Instruction instruction_of(const Rowwise& x) {
+  Instruction made;
+  made.op = Op::rowwise;
+  made.rowwise = x;
+  return made;
+}
+inline Instruction instruction_of(const Grouped& x) {
+  Instruction made;
+  made.op = Op::grouped;
+  made.grouped = x;
+  return made;
+}
+inline Instruction instruction_of(const Resize& x) {
+  Instruction made;
+  made.op = Op::resize;
+  made.resize = x;
+  return made;
+}
+inline Instruction instruction_of(const Mean& x) {
+  Instruction made;
+  made.op = Op::mean;
+  made.mean = x;
+  return made;
+}
+
+struct Step {
+  StepInfo info;
+  std::function<Instruction(const Addresses& at)> instruction;
+  std::vector<Place> reads;
+  std::vector<Place> writes;
+  int phase = 0;
+  std::vector<graph::ValueId> materialized;  ///< values that are complete after it
+};
+
+}  // namespace assay::backend::cuda
