@@ -114,6 +114,13 @@ BoundaryInputs::~BoundaryInputs() = default;
 Candidate BoundaryInputs::candidate(const Boundary& boundary) {
   State* const state = state_.get();
   if (boundary.name == kDevice.name) {
+    // A session of the cuda backend copies a tensor to the GPU and the logits back: that is no
+    // resident input.
+    if (state->classifier.info().plan.starts_with("cuda")) {
+      fail(ErrorKind::unsupported,
+           "the device boundary can't be timed on the cuda backend here, where a call copies its "
+           "input to the GPU; time the call boundary, or use bench/cuda's assay_cuda_bench");
+    }
     return {std::string(boundary.name), [state](int iteration) { state->run_device(iteration); }};
   }
   if (boundary.name == kCall.name) {

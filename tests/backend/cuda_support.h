@@ -53,24 +53,25 @@ struct Way {
 ///   attention rounds exp(score - largest) where the reference rounds the softmax.
 /// - fp16: what a layer writes is rounded to fp16, 2⁻¹¹ of itself at most.
 /// - nvfp4: as fp16, and a weight, the product of three numbers, is rounded to fp16 too.
-/// - fp8: as fp16, and a tensor core adds up products of E4M3 with fewer bits than fp32 has; behind
-///   other layers a number is fp16 here and fp32 there, so about one in a hundred falls on the
-///   other side of a tie of E4M3, an eighth of itself.
+/// - fp8: as fp16; behind other layers a number is fp16 here and fp32 there, so about one in a
+///   hundred falls on the other side of a tie of E4M3, an eighth of itself.
+/// Behind other layers the most that was seen on an H200 was 0.027 of nvfp4 and 0.107 of fp8 (root
+/// mean square), both behind attention to random keys, which is steep.
 inline constexpr std::array<Way, 6> kWays{
     {{"fp32", graph::Precision::fp32, graph::Scales::tensor, {1e-5, 2.4e-5}, {5e-5, 2e-4}},
      {"bf16", graph::Precision::bf16, graph::Scales::tensor, {1e-5, 2.4e-5}, {2e-2, 1e-1}},
-     {"fp16", graph::Precision::fp16, graph::Scales::tensor, {4e-4, 1e-3}, {2e-2, 1e-1}},
-     {"nvfp4", graph::Precision::nvfp4, graph::Scales::tensor, {8e-4, 2e-3}, {2e-2, 1e-1}},
+     {"fp16", graph::Precision::fp16, graph::Scales::tensor, {4e-4, 1e-3}, {4e-2, 1e-1}},
+     {"nvfp4", graph::Precision::nvfp4, graph::Scales::tensor, {8e-4, 2e-3}, {4e-2, 1e-1}},
      {"fp8, a scale a tensor",
       graph::Precision::fp8,
       graph::Scales::tensor,
       {1e-3, 4e-3},
-      {1e-1, 5e-1}},
+      {1.5e-1, 5e-1}},
      {"fp8, a scale a channel",
       graph::Precision::fp8,
       graph::Scales::channel,
       {1e-3, 4e-3},
-      {1e-1, 5e-1}}}};
+      {1.5e-1, 5e-1}}}};
 
 /// fp8's scale of numbers whose largest becomes E4M3's largest.
 inline float scale_for(std::span<const float> numbers) {

@@ -153,7 +153,7 @@ void lower_dense(Lowering& lowering, const graph::Node& node, const graph::Conv2
       }
     }
   }
-  add_product(lowering, node, std::move(operand), std::move(step), op.activation, channels_padded);
+  add_product(lowering, node, std::move(operand), step, op.activation, channels_padded);
 }
 
 void lower_grouped(Lowering& lowering, const graph::Node& node, const graph::Conv2d& op) {
