@@ -28,8 +28,10 @@ __device__ inline float fake_quantized(const Rowwise& r, float x) {
     case Store::e4m3:
       return r.scale * static_cast<float>(__nv_fp8_e4m3(x * (1.0F / r.scale)));
     default: {
-      const float code = rintf(x * (1.0F / r.scale)) + static_cast<float>(r.zero_point);
-      return r.scale * (fminf(fmaxf(code, 0.0F), 255.0F) - static_cast<float>(r.zero_point));
+      // As numerics::AffineU8: one rounding, of the sum; fmaxf makes NaN the code 0.
+      const auto zero = static_cast<float>(r.zero_point);
+      const float code = fminf(fmaxf(fmaf(x, 1.0F / r.scale, zero), 0.0F), 255.0F);
+      return r.scale * (rintf(code) - zero);
     }
   }
 }
