@@ -49,7 +49,7 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Attent
                       now.k = at.view(in[1]);
                       now.v = at.view(in[2]);
                       now.out = at.view(out);
-                      return instruction_of(now);
+                      return Instruction(now);
                     });
 }
 

@@ -82,7 +82,7 @@ void Lowering::add_copy(const graph::Node& node, const Strided& from, const Stri
                           Copy now = copy;
                           now.from = at.view(a);
                           now.to = at.view(b);
-                          return instruction_of(now);
+                          return Instruction(now);
                         });
   step.info.flops = 0;
   step.info.weight_bytes = 0;
@@ -197,7 +197,7 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Resize
                       now.row_weights = at.kept(row_weight);
                       now.columns = at.kept<std::int32_t>(column_index);
                       now.column_weights = at.kept(column_weight);
-                      return instruction_of(now);
+                      return Instruction(now);
                     });
 }
 
@@ -238,7 +238,7 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Mean& 
     now.out = at.view(out);
     // Seen as [outer, inner], whatever rows the value has.
     now.out.row_stride = now.inner;
-    return instruction_of(now);
+    return Instruction(now);
   });
 }
 

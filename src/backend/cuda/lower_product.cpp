@@ -36,7 +36,7 @@ struct ProductStep {
     now.weight = at.kept<std::byte>(weight.weight);
     now.scale = at.kept(weight.scale);
     now.bias = at.kept(weight.bias);
-    return instruction_of(now);
+    return Instruction(now);
   }
 };
 
@@ -183,7 +183,7 @@ void lower_grouped(Lowering& lowering, const graph::Node& node, const graph::Con
                       now.out = at.view(out);
                       now.weight = at.kept(weight);
                       now.bias = at.kept(bias);
-                      return instruction_of(now);
+                      return Instruction(now);
                     });
 }
 

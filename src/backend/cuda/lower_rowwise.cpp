@@ -21,7 +21,7 @@ void add_rows(Lowering& lowering, const graph::Node& node, std::string_view tact
     now.out = at.view(out);
     now.weight = at.kept(weight);
     now.bias = at.kept(bias);
-    return instruction_of(now);
+    return Instruction(now);
   });
 }
 
@@ -50,7 +50,7 @@ void add_binary(Lowering& lowering, const graph::Node& node, Combine combine) {
     now.a = at.view(a);
     now.b = at.view(b);
     now.out = at.view(out);
-    return instruction_of(now);
+    return Instruction(now);
   });
 }
 

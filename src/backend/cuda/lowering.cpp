@@ -99,7 +99,7 @@ void Lowering::lower_input() {
     Normalize normalize;
     normalize.rows = static_cast<std::int32_t>(to.rows);
     normalize.to = at.view(to);
-    return instruction_of(normalize);
+    return Instruction(normalize);
   });
   step.info.operation = "input";
   lowered_.emplace_back(input, program_.steps.size());

@@ -22,11 +22,9 @@ class CudaSession final : public Session {
   void trace(const Input& input, int batch, const TraceCallback& callback) override;
   void profile(const Input& input, int batch, std::span<double> seconds) override;
 
-  /// Runs `batch` normalized images that are on the device (those of the last call with a tensor,
-  /// else zeros) and leaves the results there; waits until it is done.
-  void run_resident(int batch);
-  /// Milliseconds that each of `count` such runs takes on the device, after `warmup` more: the
-  /// `device` boundary, from resident input to resident output.
+  /// Milliseconds that each of `count` runs of `batch` normalized images takes that are on the
+  /// device (those of the last call with a tensor, else zeros), results left there, after `warmup`
+  /// more: the `device` boundary, from resident input to resident output.
   std::vector<float> time_device(int batch, int warmup, int count);
 
  private:

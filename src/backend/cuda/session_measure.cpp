@@ -102,13 +102,6 @@ void CudaSession::profile(const Input& input, int batch, std::span<double> secon
   }
 }
 
-void CudaSession::run_resident(int batch) {
-  check_batch(batch);
-  use(data_->device);
-  launch_steps(call_of(false, batch));
-  synchronize();
-}
-
 std::vector<float> CudaSession::time_device(int batch, int warmup, int count) {
   check_batch(batch);
   use(data_->device);

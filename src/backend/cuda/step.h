@@ -36,61 +36,6 @@ struct Addresses {
   }
 };
 
-inline Instruction instruction_of(const Product& x) {
-  Instruction made;
-  made.op = Op::product;
-  made.product = x;
-  return made;
-}
-inline Instruction instruction_of(const Attention& x) {
-  Instruction made;
-  made.op = Op::attention;
-  made.attention = x;
-  return made;
-}
-inline Instruction instruction_of(const Copy& x) {
-  Instruction made;
-  made.op = Op::copy;
-  made.copy = x;
-  return made;
-}
-inline Instruction instruction_of(const Normalize& x) {
-  Instruction made;
-  made.op = Op::normalize;
-  made.normalize = x;
-  return made;
-}
-inline Instruction instruction_of(const Binary& x) {
-  Instruction made;
-  made.op = Op::binary;
-  made.binary = x;
-  return made;
-}
-inline Instruction instruction_of(const Rowwise& x) {
-  Instruction made;
-  made.op = Op::rowwise;
-  made.rowwise = x;
-  return made;
-}
-inline Instruction instruction_of(const Grouped& x) {
-  Instruction made;
-  made.op = Op::grouped;
-  made.grouped = x;
-  return made;
-}
-inline Instruction instruction_of(const Resize& x) {
-  Instruction made;
-  made.op = Op::resize;
-  made.resize = x;
-  return made;
-}
-inline Instruction instruction_of(const Mean& x) {
-  Instruction made;
-  made.op = Op::mean;
-  made.mean = x;
-  return made;
-}
-
 struct Step {
   StepInfo info;
   std::function<Instruction(const Addresses& at)> instruction;

@@ -34,14 +34,6 @@ __device__ inline bool is_aligned(const void* pointer, int bytes) {
   return (reinterpret_cast<std::uintptr_t>(pointer) & static_cast<unsigned>(bytes - 1)) == 0;
 }
 
-/// Whether numbers [count × i, count × (i + 1)) of every row are aligned; `count` is a power of
-/// two.
-__device__ inline bool rows_are_aligned(const View& view, int count) {
-  const int bytes = vector_bytes(view.store, count);
-  const auto mask = static_cast<std::int64_t>(bytes / bytes_of(view.store) - 1);
-  return is_aligned(view.data, bytes) && ((view.image_stride | view.row_stride) & mask) == 0;
-}
-
 /// y = x Φ(x) with the normal distribution's Φ (arXiv 1606.08415), and x / (1 + exp(-x)).
 __device__ inline float act(Act kind, float x) {
   constexpr float kInverseSqrt2 = 0.70710678F;

@@ -1,6 +1,6 @@
 #pragma once
 /// What the host tells the device to do: one instruction a step, plain data that a kernel takes by
-/// value or reads from a list. Every pointer is the device's. Host and device code include this.
+/// value. Every pointer is the device's. Host and device code include this.
 #include <cstddef>
 #include <cstdint>
 
@@ -190,6 +190,15 @@ struct Instruction {
     Mean mean;
   };
   Instruction() : copy() {}
+  explicit Instruction(const Product& x) : op(Op::product), product(x) {}
+  explicit Instruction(const Attention& x) : op(Op::attention), attention(x) {}
+  explicit Instruction(const Copy& x) : op(Op::copy), copy(x) {}
+  explicit Instruction(const Normalize& x) : op(Op::normalize), normalize(x) {}
+  explicit Instruction(const Binary& x) : op(Op::binary), binary(x) {}
+  explicit Instruction(const Rowwise& x) : op(Op::rowwise), rowwise(x) {}
+  explicit Instruction(const Grouped& x) : op(Op::grouped), grouped(x) {}
+  explicit Instruction(const Resize& x) : op(Op::resize), resize(x) {}
+  explicit Instruction(const Mean& x) : op(Op::mean), mean(x) {}
 };
 
 /// What a call adds to the instructions.

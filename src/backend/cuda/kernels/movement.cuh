@@ -2,7 +2,7 @@
 /// Moving numbers: strided copies, the call's pixels, and resizing.
 #include "backend/cuda/kernels/convert.cuh"
 #include "backend/cuda/kernels/gate.cuh"
-#include "backend/cuda/kernels/step_shape.h"
+#include "backend/cuda/kernels/step_shape.cuh"
 
 namespace assay::backend::cuda {
 

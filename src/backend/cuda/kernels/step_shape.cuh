@@ -1,11 +1,11 @@
 #pragma once
 /// How the simple steps are cut into tiles: 256 numbers a block where each is computed on its own,
 /// a row a warp where rows are. None but the mean needs shared memory.
+#include "backend/cuda/kernels/gate.cuh"
 #include "backend/cuda/kernels/instruction.h"
 
 namespace assay::backend::cuda {
 
-inline constexpr int kBlockThreads = 256;
 inline constexpr int kMostTiles = 1 << 20;  ///< blocks of a launch; each then does several tiles
 
 constexpr int tiles_of(std::int64_t pieces, int each) {
@@ -23,19 +23,19 @@ constexpr std::int64_t resize_numbers(const Resize& r) {
 }
 
 constexpr int tiles(const Copy& c, int batch) {
-  return tiles_of(copy_numbers(c) * batch, kBlockThreads);
+  return tiles_of(copy_numbers(c) * batch, kThreads);
 }
 constexpr int tiles(const Normalize& n, int batch) {
-  return tiles_of(static_cast<std::int64_t>(n.rows) * batch, kBlockThreads);
+  return tiles_of(static_cast<std::int64_t>(n.rows) * batch, kThreads);
 }
 constexpr int tiles(const Resize& r, int batch) {
-  return tiles_of(resize_numbers(r) * batch, kBlockThreads);
+  return tiles_of(resize_numbers(r) * batch, kThreads);
 }
 constexpr int tiles(const Binary& b, int batch) {
-  return tiles_of(static_cast<std::int64_t>(b.rows) * b.width * batch, kBlockThreads);
+  return tiles_of(static_cast<std::int64_t>(b.rows) * b.width * batch, kThreads);
 }
 constexpr int tiles(const Rowwise& r, int batch) {
-  return tiles_of(static_cast<std::int64_t>(r.rows) * batch, kBlockThreads / 32);
+  return tiles_of(static_cast<std::int64_t>(r.rows) * batch, kThreads / 32);
 }
 /// Whether a thread computes eight channels at once: depthwise, of f16 pixels in aligned octets.
 constexpr bool is_quick(const Grouped& g) {
@@ -45,7 +45,7 @@ constexpr bool is_quick(const Grouped& g) {
 }
 constexpr int tiles(const Grouped& g, int batch) {
   const std::int64_t numbers = static_cast<std::int64_t>(g.out_rows) * g.out_channels * batch;
-  return tiles_of(is_quick(g) ? numbers / 8 : numbers, kBlockThreads);
+  return tiles_of(is_quick(g) ? numbers / 8 : numbers, kThreads);
 }
 /// A block of a mean: this many columns, each summed by 256 / this many threads.
 inline constexpr int kMeanColumns = 8;
@@ -58,6 +58,6 @@ template <typename Step>
 constexpr int shared_bytes(const Step& /*step*/, int /*batch*/) {
   return 0;
 }
-constexpr int shared_bytes(const Mean& /*mean*/, int /*batch*/) { return kBlockThreads * 4; }
+constexpr int shared_bytes(const Mean& /*mean*/, int /*batch*/) { return kThreads * 4; }
 
 }  // namespace assay::backend::cuda
