@@ -20,7 +20,8 @@ void check(const TargetOptions& options) {
   }
   if (options.threads > 0 && target.backend != "cpu") {
     throw UsageError(
-        fmt::format("--threads is for the cpu backend; {} does not take it", target.backend));
+        fmt::format("--threads is for the cpu backend; {} does not take it: leave --threads out",
+                    target.backend));
   }
 }
 

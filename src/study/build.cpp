@@ -49,6 +49,13 @@ Size size_of(const bundle::Bundle& bundle, const std::filesystem::path& scratch)
   return {description.file_bytes, description.weight_bytes};
 }
 
+/// What a call uses; the other backends take no threads.
+std::uint64_t threads_of(const VariantSpec& spec, int threads) {
+  if (spec.backend != "cpu") return 1;
+  const int used = spec.threads > 0 ? spec.threads : threads;
+  return static_cast<std::uint64_t>(used > 0 ? used : available_cores());
+}
+
 /// Without a recipe, all layers are fp32: a recipe without rules says so.
 quant::Recipe no_recipe() { return quant::default_recipe(graph::Precision::fp32); }
 
@@ -116,8 +123,7 @@ Variant describe_variant(const VariantBuild& build, const Classifier& classifier
   variant.precision = build.bundle.precision;
   if (build.recipe) variant.recipe = build.recipe->name;
   variant.backend = build.spec.backend;
-  const int used = build.spec.threads > 0 ? build.spec.threads : threads;
-  variant.threads = static_cast<std::uint64_t>(used > 0 ? used : available_cores());
+  variant.threads = threads_of(build.spec, threads);
   variant.level = static_cast<std::uint64_t>(build.spec.level);
   variant.plan = classifier.info().plan;
   variant.emulated = emulated_formats(variant.plan);

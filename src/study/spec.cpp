@@ -90,6 +90,11 @@ VariantSpec variant(const TomlTable& table, std::set<std::string>& names) {
     table.refuse("backend", fmt::format("one of this build's: {}", fmt::join(backends, ", ")));
   variant.level = static_cast<int>(whole(table, "level", 1, 0, 1));
   variant.threads = threads(table);
+  if (variant.threads > 0 && variant.backend != "cpu")
+    table.complain("threads",
+                   fmt::format("variant '{}': threads is for the cpu backend; {} does not take it: "
+                               "leave threads out",
+                               variant.name, variant.backend));
   table.finish();
   return variant;
 }

@@ -34,7 +34,7 @@ struct VariantSpec {
   std::optional<AutoSpec> search;
   std::string backend = "cpu";
   int level = 1;
-  int threads = 0;  ///< 0: the study's
+  int threads = 0;  ///< 0: the study's; of the cpu backend alone
 };
 
 struct SelectionSpec {

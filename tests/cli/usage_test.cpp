@@ -84,7 +84,9 @@ TEST(Usage, ChoicesAreChecked) {
 
 TEST(Usage, NoOptionIsAcceptedAndIgnored) {
   expect_usage_error({"run", "x.assay", "y.png", "--backend", "reference", "--threads", "2"},
-                     "--threads");
+                     "reference does not take it: leave --threads out");
+  expect_usage_error({"bench", "x.assay", "--backend", "cuda:0", "--threads", "1"},
+                     "cuda does not take it: leave --threads out");
   expect_usage_error({"run", "x.assay", "y.png", "--output", "logits", "--top-k", "2"}, "--top-k");
   expect_usage_error({"bench", "x.assay", "--boundary", "device", "--image", "y.jpg"}, "--image");
   expect_usage_error({"preprocess", "y.png", "--like", "x.assay", "-o", "x.png"}, ".npy");

@@ -91,6 +91,15 @@ TEST(Spec, RefusesWhatCannotBe) {
   EXPECT_THAT(complaint(kMinimal + "[calibration]\nstride = 0\n"), HasSubstr("stride"));
 }
 
+TEST(Spec, RefusesThreadsWhereTheBackendTakesNone) {
+  const std::string variant =
+      "[[variant]]\nname = \"oracle\"\nrecipe = \"bf16\"\nbackend = \"reference\"\n";
+  const std::string found = complaint(kMinimal + variant + "threads = 2\n");
+  EXPECT_THAT(found, HasSubstr("s.toml:15: variant 'oracle': threads"));
+  EXPECT_THAT(found, HasSubstr("reference does not take it: leave threads out"));
+  EXPECT_EQ(complaint("threads = 2\n" + kMinimal + variant), "nothing") << "the study's default";
+}
+
 TEST(Spec, RefusesASearchThatHasNothingToStartFrom) {
   for (const std::string from : {"auto", "fp32"})
     EXPECT_THAT(complaint(kMinimal + "[[variant]]\nname = \"a\"\nrecipe = \"auto\"\nfrom = \"" +
