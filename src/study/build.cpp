@@ -91,6 +91,26 @@ std::optional<quant::Recipe> named_recipe(const Spec& spec, const std::string& r
   return quant::find_recipe(recipe.ends_with(".toml") ? spec.resolve(recipe).string() : recipe);
 }
 
+void check_recipes(const Spec& spec) {
+  struct Use {
+    const VariantSpec& variant;
+    quant::Recipe recipe;
+  };
+  std::vector<Use> uses;
+  for (const VariantSpec& variant : spec.variants) {
+    auto recipe = named_recipe(spec, variant.search ? variant.search->from : variant.recipe);
+    // What a search finds is kept under the variant's name, and what it starts from is not kept.
+    if (!recipe || variant.search) continue;
+    for (const Use& other : uses)
+      if (other.recipe.name == recipe->name && other.recipe != *recipe)
+        fail(ErrorKind::bad_input,
+             "variants '{}' ({}) and '{}' ({}) have different recipes, both named '{}', and the "
+             "study's folder keeps one of a name: give one of the two another name",
+             other.variant.name, other.variant.recipe, variant.name, variant.recipe, recipe->name);
+    uses.push_back({variant, std::move(*recipe)});
+  }
+}
+
 std::vector<std::string> emulated_formats(const std::string& plan) {
   std::vector<std::string> formats;
   for (const std::string& part : parts_of(plan)) {

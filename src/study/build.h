@@ -37,6 +37,11 @@ Classifier load_variant(const VariantBuild& build, int threads, int max_batch);
 /// resolved in the spec's folder. Throws as find_recipe().
 std::optional<quant::Recipe> named_recipe(const Spec& spec, const std::string& recipe);
 
+/// Throws bad_input, naming both, where two variants have different recipes of one name: the
+/// study's folder keeps a recipe under its name, and a variant is found by it. Reads all recipes,
+/// and throws as find_recipe().
+void check_recipes(const Spec& spec);
+
 /// What the record says of a variant before anything is measured: plan, size, steps, layers. The
 /// bundle is written to `scratch` to see its size, and removed.
 Variant describe_variant(const VariantBuild& build, const Classifier& classifier, int threads,

@@ -54,8 +54,7 @@ void make_folder(const std::filesystem::path& folder) {
 
 /// What would otherwise be found missing only after hours.
 void check_inputs(const Spec& spec) {
-  for (const VariantSpec& variant : spec.variants)
-    static_cast<void>(named_recipe(spec, variant.search ? variant.search->from : variant.recipe));
+  check_recipes(spec);
   for (const ModelSpec& model : spec.models) {
     if (model.reference.empty()) continue;
     const std::size_t classes = open_model(spec, model).classes();

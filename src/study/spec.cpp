@@ -202,6 +202,21 @@ std::vector<ModelSpec> models(const TomlTable& document) {
   return models;
 }
 
+/// Names may have dots, and a search's result is kept as MODEL.VARIANT.toml.
+void refuse_one_file_for_two(const TomlTable& document, const Spec& spec) {
+  std::map<std::string, std::string> taken;
+  for (const ModelSpec& model : spec.models)
+    for (const VariantSpec& variant : spec.variants) {
+      if (!variant.search) continue;
+      const std::string whose =
+          fmt::format("model '{}' with variant '{}'", model.name, variant.name);
+      const auto [other, added] = taken.emplace(model.name + "." + variant.name + ".toml", whose);
+      if (!added)
+        document.complain("variant", fmt::format("{} and {} would both be kept as {}: rename one",
+                                                 other->second, whose, other->first));
+    }
+}
+
 }  // namespace
 
 std::filesystem::path Spec::resolve(const std::string& path) const {
@@ -228,6 +243,7 @@ Spec parse_spec(std::string_view text, std::string_view what, std::filesystem::p
   spec.held_out = selection(document, "held_out");
   spec.models = models(document);
   spec.variants = variants(document);
+  refuse_one_file_for_two(document, spec);
   spec.ablation = ablation(document, spec);
   spec.speed = speed(document);
   spec.thresholds = thresholds(document);

@@ -107,6 +107,15 @@ TEST(Spec, RefusesASearchThatHasNothingToStartFrom) {
                 HasSubstr("s.toml:14: variant[1].from is '" + from + "'"));
 }
 
+TEST(Spec, RefusesTwoSearchesThatWouldBeOneFile) {
+  std::string text = kMinimal + "[[model]]\nname = \"m.a\"\ncheckpoint = \"elsewhere\"\n";
+  for (const std::string name : {"a.b", "b"})
+    text += "[[variant]]\nname = \"" + name +
+            "\"\nrecipe = \"auto\"\nfrom = \"fp8-vit-max\"\ngain_db = 3\n";
+  EXPECT_THAT(complaint(text), HasSubstr("model 'm' with variant 'a.b' and model 'm.a' with "
+                                         "variant 'b' would both be kept as m.a.b.toml"));
+}
+
 TEST(Spec, RefusesEntriesThatAreGivenTwice) {
   EXPECT_THAT(complaint(kMinimal + "[speed]\nbatches = [8, 1, 8]\n"),
               HasSubstr("s.toml:12: batches: 8 is given twice"));
