@@ -75,15 +75,38 @@ void print(const study::Study& study, const Options& options, Console& console) 
   console.line(fmt::format("{}: study.json, README.md, report.html", options.output));
 }
 
+/// Nothing is run again. A page that is lacking, as the program was ended before it wrote it, is
+/// written.
+ExitCode show_finished(const study::Study& study, const Options& options, Console& console) {
+  const fs::path folder = options.output;
+  if (!fs::exists(folder / "README.md")) write_file(folder / "README.md", study::readme(study));
+  if (!fs::exists(folder / "report.html"))
+    write_file(folder / "report.html", study::report_html(study));
+  if (console.json()) {
+    console.json_answer(study::to_json(study));
+  } else {
+    print(study, options, console);
+    console.line(
+        fmt::format("{}: was finished already, on {} by Assay {}, and nothing was run; 'assay "
+                    "study --verify {}' runs it again and compares",
+                    options.output, study.created, study.assay, options.output));
+  }
+  return kDone;
+}
+
 ExitCode run_study(const Options& options, Console& console) {
-  const Interrupts interrupts;
+  const study::Spec spec = study::read_spec(options.words.front());
   study::RunStudyOptions run;
   run.output = options.output;
   run.resume = options.resume;
   run.threads = options.threads;
   run.stop = &Interrupts::arrived;
+  if (options.resume)
+    if (const auto finished = study::finished_study(spec, run))
+      return show_finished(*finished, options, console);
+  const Interrupts interrupts;
   try {
-    const study::Study study = study::run_study(study::read_spec(options.words.front()), run);
+    const study::Study study = study::run_study(spec, run);
     write_file(run.output / "README.md", study::readme(study));
     write_file(run.output / "report.html", study::report_html(study));
     if (console.json())
@@ -195,7 +218,8 @@ void add_study(Parser& parser) {
              "The specification, a TOML file; with --verify or --compare, a study's folder or two");
   verb.option(options->output, "-o,--output", "DIR",
               "Folder for study.json, README.md, report.html and what they rest on");
-  verb.flag(options->resume, "--resume", "Go on with a study that was interrupted");
+  verb.flag(options->resume, "--resume",
+            "Go on with a study that was interrupted; one that is finished is left as it is");
   verb.number(options->threads, "--threads", {1, kMaxThreads},
               "Threads of every variant that names none (default: the specification's, or all "
               "cores)");

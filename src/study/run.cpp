@@ -1,5 +1,7 @@
 #include "study/run.h"
 
+#include <utility>
+
 #include "assay/assay.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -31,14 +33,21 @@ bool holds_record(const std::filesystem::path& folder) {
   }
 }
 
-/// A folder that is a study's or nothing yet.
+/// A folder of a study that is not finished, or nothing yet. Over a finished one nothing is
+/// written: what the new one lacks would stay, and what others rely on would change under them.
 void check_output(const std::filesystem::path& folder) {
   std::error_code none;
   if (!std::filesystem::exists(folder, none)) return;
   if (!std::filesystem::is_directory(folder))
     fail(ErrorKind::bad_input, "-o {}: is no folder", folder.string());
-  const bool study = holds_record(folder) || std::filesystem::exists(folder / kStateFolder);
-  if (!study && !std::filesystem::is_empty(folder))
+  if (std::filesystem::exists(folder / kStateFolder)) return;
+  if (holds_record(folder))
+    fail(
+        ErrorKind::bad_input,
+        "-o {}: holds a finished study: 'assay study --verify {}' runs it again and compares; name "
+        "another folder, or remove this one, to make it anew",
+        folder.string(), folder.string());
+  if (!std::filesystem::is_empty(folder))
     fail(ErrorKind::bad_input,
          "-o {}: holds something that is no study; name a folder that is new or empty",
          folder.string());
@@ -117,6 +126,24 @@ Study begin(const Spec& spec, const RunStudyOptions& options, const Split& split
 }
 
 }  // namespace
+
+std::optional<Study> finished_study(const Spec& spec, const RunStudyOptions& options) {
+  const std::filesystem::path& folder = options.output;
+  const std::filesystem::path file = folder / "study.json";
+  if (!std::filesystem::exists(file) || std::filesystem::exists(folder / kStateFolder)) return {};
+  Study study = read_study(file);
+  if (study.spec.sha256 != sha256_of(spec.text))
+    fail(ErrorKind::bad_input,
+         "-o {}: holds a finished study, '{}', of another specification: there is nothing to go on "
+         "with; name another folder",
+         folder.string(), study.name);
+  if (options.threads > 0 && std::cmp_not_equal(options.threads, study.machine.threads))
+    fail(ErrorKind::bad_input,
+         "-o {}: holds a finished study that was run with {} threads, and {} are asked for: there "
+         "is nothing to go on with; name another folder",
+         folder.string(), study.machine.threads, options.threads);
+  return study;
+}
 
 Study run_study(const Spec& spec, const RunStudyOptions& given) {
   RunStudyOptions options = given;

@@ -18,10 +18,11 @@ StudyState::StudyState(std::filesystem::path folder, std::string identity, bool 
   const std::filesystem::path file = folder_ / "state.json";
   const bool begun = std::filesystem::exists(file);
   if (begun && !resume)
-    fail(ErrorKind::bad_input,
-         "{}: a study was begun here and not finished: --resume goes on with it; remove the folder "
-         "to begin again",
-         folder_.string());
+    fail(
+        ErrorKind::bad_input,
+        "{}: a study was begun here and not finished: --resume goes on with it; remove {} to begin "
+        "again",
+        folder_.string(), folder_.parent_path().string());
   if (begun) load(file);
   check_own(begun);
   std::filesystem::create_directories(folder_);
@@ -48,8 +49,8 @@ void StudyState::load(const std::filesystem::path& file) {
     fail(ErrorKind::bad_input,
          "{}: was begun with another specification, recipe, checkpoint, reference, data set, "
          "version, number of threads or instruction set, whose results must not be mixed with "
-         "these; remove the folder to begin again",
-         folder_.string());
+         "these; remove {} to begin again",
+         folder_.string(), folder_.parent_path().string());
   if (!json.contains("done") || !json["done"].is_array() || !json.contains("study"))
     fail(ErrorKind::bad_input, "{}: is not what an interrupted study leaves", file.string());
   for (const Json& name : json["done"])

@@ -63,6 +63,32 @@ TEST(StudyVerb, VerifiesASampleAndFindsALie) {
   EXPECT_THAT(differs.out, HasSubstr("98.76"));
 }
 
+TEST(StudyVerb, LeavesAFinishedStudyAsItIs) {
+  const std::string file = scratch("again.toml");
+  write(file, spec());
+  const fs::path record = fs::path(study_folder()) / "study.json";
+  const std::string before = read(record);
+  const Outcome anew = assay({"study", file, "-o", study_folder()});
+  EXPECT_EQ(anew.exit, 3);
+  EXPECT_THAT(anew.err, HasSubstr("holds a finished study"));
+  EXPECT_THAT(anew.err, HasSubstr("name another folder, or remove this one"));
+  fs::remove(fs::path(study_folder()) / "report.html");
+  const Outcome resumed = assay({"study", file, "-o", study_folder(), "--resume"});
+  EXPECT_EQ(resumed.exit, 0) << resumed.err;
+  EXPECT_THAT(resumed.out, HasSubstr("was finished already"));
+  EXPECT_TRUE(fs::exists(fs::path(study_folder()) / "report.html")) << "it was lacking";
+  const std::string other = scratch("other.toml");
+  write(other, "# Another.\n" + spec());
+  const Outcome refused = assay({"study", other, "-o", study_folder(), "--resume"});
+  EXPECT_EQ(refused.exit, 3);
+  EXPECT_THAT(refused.err, HasSubstr("of another specification"));
+  const Outcome threads =
+      assay({"study", file, "-o", study_folder(), "--resume", "--threads", "2"});
+  EXPECT_EQ(threads.exit, 3);
+  EXPECT_THAT(threads.err, HasSubstr("was run with 1 threads, and 2 are asked for"));
+  EXPECT_EQ(read(record), before);
+}
+
 TEST(StudyVerb, ComparesTwoFolders) {
   const Outcome outcome = assay({"study", "--compare", study_folder(), study_folder()});
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
