@@ -7,6 +7,7 @@
 #include "assay/assay.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/machine.h"
 #include "base/progress.h"
@@ -41,8 +42,12 @@ class Verifier {
 
   std::vector<VerifyCheck> run() {
     check_readme();
+    check_specification();
     if (options_.sample > 0) samples_ = read_samples(folder_ / "samples.json");
     for (const ModelSpec& model : spec_.models) check_model(model);
+    for (const Model& model : study_.models)
+      if (std::ranges::find(spec_.models, model.name, &ModelSpec::name) == spec_.models.end())
+        report(model.name, Outcome::differs, "the specification in study.json has no such model");
     return std::move(checks_);
   }
 
@@ -72,6 +77,12 @@ class Verifier {
     report("README.md", left.empty() ? Outcome::holds : Outcome::differs, detail);
   }
 
+  void check_specification() {
+    const bool same = sha256_hex(std::as_bytes(std::span(study_.spec.text))) == study_.spec.sha256;
+    report("specification", same ? Outcome::holds : Outcome::differs,
+           same ? "the recorded one" : "spec.sha256 is not the digest of spec.text");
+  }
+
   [[nodiscard]] int threads() const { return static_cast<int>(study_.machine.threads); }
   [[nodiscard]] bool same_isa() const { return here_.isa == study_.machine.isa; }
   [[nodiscard]] bool same_processor() const {
@@ -88,9 +99,13 @@ class Verifier {
 
   void check_model(const ModelSpec& spec) {
     const auto recorded = std::ranges::find(study_.models, spec.name, &Model::name);
-    if (recorded == study_.models.end() || recorded->variants.size() != spec_.variants.size() ||
-        !recorded->calibration) {
-      report(spec.name, Outcome::differs, "study.json lacks what its specification asks for");
+    if (recorded == study_.models.end()) {
+      report(spec.name, Outcome::differs, "study.json lacks this model of its specification");
+      return;
+    }
+    if (!check_variants(*recorded)) return;
+    if (!recorded->calibration) {
+      report(spec.name, Outcome::differs, "study.json names no calibration of it");
       return;
     }
     const OpenModel model = open_model(spec_, spec);
@@ -114,6 +129,15 @@ class Verifier {
       check_quality(model, *recorded, builds, parts);
       check_speed(model, *recorded, builds, parts);
     }
+  }
+
+  /// That the record's variants are the specification's: what is compared is found by their order
+  /// and names.
+  bool check_variants(const Model& recorded) {
+    const std::vector<std::string> left = differing_variants(spec_, recorded);
+    report(recorded.name + " variants", left.empty() ? Outcome::holds : Outcome::differs,
+           left.empty() ? "those of the specification" : fmt::format("{}", fmt::join(left, "; ")));
+    return left.empty();
   }
 
   [[nodiscard]] std::optional<quant::Recipe> recipe_of(const Variant& variant) const {

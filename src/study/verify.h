@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "study/schema.h"
+#include "study/spec.h"
 
 namespace assay::study {
 
@@ -36,10 +37,14 @@ struct VerifyOptions {
 /// kept there: a search is not run again, nor are ablations. Quality, and the calibrations that it
 /// rests on, must be the same to the last digit on the recorded instruction set. A ratio of speeds
 /// holds where the intervals overlap or the ratios differ by less than 10%; on another processor it
-/// is not judged. Every number of README.md, if there is one, must be in study.json. Throws as
-/// read_study(), and whatever the parts throw.
+/// is not judged. Every number of README.md, if there is one, must be in study.json, and models and
+/// variants must be the specification's. Throws as read_study(), and whatever the parts throw.
 std::vector<VerifyCheck> verify_study(const std::filesystem::path& folder,
                                       const VerifyOptions& options);
+
+/// In words, where the record's variants of a model are not those of the specification: another
+/// name, backend, level or number of threads, one too many or too few. Empty where they are.
+std::vector<std::string> differing_variants(const Spec& spec, const Model& recorded);
 
 /// Names of the figures that differ, with both values; empty where all are equal to the last digit.
 std::vector<std::string> differing(const Quality& recorded, const Quality& found);

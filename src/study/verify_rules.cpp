@@ -52,6 +52,37 @@ std::vector<std::string> differing(const Quality& recorded, const Quality& found
   return names;
 }
 
+std::vector<std::string> differing_variants(const Spec& spec, const Model& recorded) {
+  std::vector<std::string> left;
+  const std::size_t both = std::min(spec.variants.size(), recorded.variants.size());
+  for (std::size_t i = 0; i < both; ++i) {
+    const VariantSpec& asked = spec.variants[i];
+    const Variant& found = recorded.variants[i];
+    if (found.name != asked.name) {
+      left.push_back(fmt::format("variant {} is '{}' in the specification and '{}' in the record",
+                                 i + 1, asked.name, found.name));
+      continue;
+    }
+    const auto compare = [&](const char* what, const auto& wanted, const auto& recorded_as) {
+      if (!(wanted == recorded_as))
+        left.push_back(
+            fmt::format("variant '{}': {} is {} in the specification and {} in the "
+                        "record",
+                        asked.name, what, wanted, recorded_as));
+    };
+    compare("backend", asked.backend, found.backend);
+    compare("level", static_cast<std::uint64_t>(asked.level), found.level);
+    if (asked.threads > 0)
+      compare("threads", static_cast<std::uint64_t>(asked.threads), found.threads);
+  }
+  for (std::size_t i = both; i < spec.variants.size(); ++i)
+    left.push_back(fmt::format("the record lacks the variant '{}'", spec.variants[i].name));
+  for (std::size_t i = both; i < recorded.variants.size(); ++i)
+    left.push_back(
+        fmt::format("the specification lacks the variant '{}'", recorded.variants[i].name));
+  return left;
+}
+
 bool ratio_holds(const Estimate& recorded, const Estimate& found) {
   const bool overlap =
       recorded.interval.low <= found.interval.high && found.interval.low <= recorded.interval.high;

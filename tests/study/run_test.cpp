@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "assay/error.h"
@@ -143,6 +144,22 @@ TEST(RunStudySlow, VerifyingFindsALogitThatWasChanged) {
     EXPECT_EQ(check.outcome, check.name == "xxs int8" ? Outcome::differs : Outcome::holds)
         << check.name << ": " << check.detail;
   }
+}
+
+TEST(RunStudySlow, VerifyingFindsAVariantThatWasRenamed) {
+  const fs::path copy = fresh("study-renamed");
+  fs::copy(done(), copy, fs::copy_options::recursive);
+  Study study = read_study(copy / "study.json");
+  study.spec.folder = examples().string();
+  study.models[0].variants[1].name = "better";
+  for (Ablation& ablation : study.models[0].ablations) ablation.variant = "better";
+  for (Calibrator& calibrator : study.models[0].calibrators) calibrator.variant = "better";
+  write_study(study, copy / "study.json");
+  const auto checks = verify_study(copy, {.sample = 1});
+  const auto found = std::ranges::find(checks, "xxs variants", &VerifyCheck::name);
+  ASSERT_NE(found, checks.end());
+  EXPECT_EQ(found->outcome, Outcome::differs);
+  EXPECT_EQ(found->detail, "variant 2 is 'int8' in the specification and 'better' in the record");
 }
 
 TEST(RunStudySlow, GoesOnWhereItWasStoppedAndEndsTheSame) {

@@ -43,5 +43,45 @@ TEST(VerifyRules, ARatioHoldsByOverlapOrWithinATenth) {
   EXPECT_FALSE(ratio_holds(recorded, {1.20, {1.10, 1.30}}));
 }
 
+/// fp32 and `second`, the latter on the reference backend.
+Spec two_variants(const std::string& second) {
+  return parse_spec(
+      "name = \"s\"\ntitle = \"t\"\nquestion = \"q\"\ndata = \"d\"\n[[model]]\nname = \"m\"\n"
+      "checkpoint = \"c\"\n[[variant]]\nname = \"fp32\"\nrecipe = \"fp32\"\nthreads = 2\n"
+      "[[variant]]\nname = \"" +
+          second + "\"\nrecipe = \"bf16\"\nbackend = \"reference\"\n",
+      "s.toml", "");
+}
+
+Variant recorded(const std::string& name, const std::string& backend, std::uint64_t threads) {
+  Variant variant;
+  variant.name = name;
+  variant.backend = backend;
+  variant.threads = threads;
+  return variant;
+}
+
+TEST(VerifyRules, VariantsAreThoseOfTheSpecification) {
+  const Spec spec = two_variants("bf16");
+  Model model;
+  model.variants = {recorded("fp32", "cpu", 2), recorded("bf16", "reference", 1)};
+  EXPECT_THAT(differing_variants(spec, model), IsEmpty());
+  EXPECT_THAT(differing_variants(two_variants("half"), model),
+              ElementsAre("variant 2 is 'half' in the specification and 'bf16' in the record"));
+  model.variants[0].threads = 4;
+  model.variants[1].backend = "cpu";
+  EXPECT_THAT(
+      differing_variants(spec, model),
+      ElementsAre("variant 'fp32': threads is 2 in the specification and 4 in the record",
+                  "variant 'bf16': backend is reference in the specification and cpu in the "
+                  "record"));
+  model.variants = {recorded("fp32", "cpu", 2)};
+  EXPECT_THAT(differing_variants(spec, model), ElementsAre("the record lacks the variant 'bf16'"));
+  model.variants = {recorded("fp32", "cpu", 2), recorded("bf16", "reference", 1),
+                    recorded("more", "cpu", 2)};
+  EXPECT_THAT(differing_variants(spec, model),
+              ElementsAre("the specification lacks the variant 'more'"));
+}
+
 }  // namespace
 }  // namespace assay::study
