@@ -66,7 +66,7 @@ void check(const Options& options, bool level_given) {
     throw UsageError("--threads is for --tune: what a build makes does not depend on it");
   }
   if (options.calibration_images > 0 &&
-      (options.calibration.empty() || looks_like_calibration(options.calibration))) {
+      (options.calibration.empty() || meant_as_calibration(options.calibration))) {
     throw UsageError("--calibration-images is for --calibration DATA: images to calibrate with");
   }
 }
@@ -99,7 +99,7 @@ std::vector<std::filesystem::path> inputs_of(const Options& options,
 /// Reads or makes the calibration. Images that failed are named; true where there were any.
 bool calibrate(const Options& options, const checkpoint::Checkpoint& checkpoint,
                const quant::Recipe& recipe, bundle::BuildOptions& build, Console& console) {
-  if (looks_like_calibration(options.calibration)) {
+  if (meant_as_calibration(options.calibration)) {
     build.calibration = quant::read_calibration(options.calibration);
     return false;
   }

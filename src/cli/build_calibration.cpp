@@ -1,25 +1,37 @@
 #include "cli/build_calibration.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
+#include <string>
 
 #include "base/progress.h"
 #include "pipeline/dataset.h"
 
 namespace assay::cli {
 
-bool looks_like_calibration(const std::string& path) noexcept {
+namespace {
+
+/// The first bytes of a file; none where it can't be read.
+std::string beginning_of(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return "";
+  std::string begin(128, '\0');
+  std::ifstream stream(path, std::ios::binary);
+  stream.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(stream.gcount()));
+  return begin;
+}
+
+}  // namespace
+
+bool meant_as_calibration(const std::string& path) noexcept {
   try {
-    std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) return false;
-    std::array<char, 128> begin{};
-    std::ifstream stream(path, std::ios::binary);
-    stream.read(begin.data(), begin.size());
-    const std::string_view text(begin.data(), static_cast<std::size_t>(stream.gcount()));
-    return text.starts_with('{') && text.find("\"assay calibration\"") != std::string_view::npos;
+    const std::string text = beginning_of(path);
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    const bool json = first != std::string::npos && (text[first] == '{' || text[first] == '[');
+    const bool calibration = text.find("\"assay calibration\"") != std::string::npos;
+    return json && (calibration || !path.ends_with(".jsonl"));
   } catch (...) {
     return false;
   }

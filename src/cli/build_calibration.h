@@ -12,9 +12,9 @@ namespace assay::cli {
 /// How many images a build calibrates with, if it is told nothing else.
 inline constexpr std::uint64_t kCalibrationImages = 500;
 
-/// Whether `path` is a calibration's file, by its first bytes; never throws. What is not is taken
-/// for images.
-bool looks_like_calibration(const std::string& path) noexcept;
+/// Whether `path` is to be read as a calibration, if only to say what is wrong with it: any file
+/// that begins as JSON does, but for a .jsonl list. Never throws. What is not is taken for images.
+bool meant_as_calibration(const std::string& path) noexcept;
 
 /// Builds the checkpoint at fp32 with the same options, and runs `images` images of `data`, evenly
 /// spread over it (all, where there are fewer), with the observers that `recipe` needs. Shows a

@@ -23,7 +23,6 @@ constexpr std::int64_t kVersion = 2;
 constexpr std::uint64_t kMaxFileBytes = 64 << 20;
 constexpr std::size_t kMaxOperands = std::size_t{1} << 17;
 constexpr std::size_t kMaxChannels = std::size_t{1} << 20;
-constexpr int kMaxDepth = 4;
 constexpr std::int64_t kMany = std::int64_t{1} << 62;
 constexpr std::array<std::string_view, 4> kOperands{"input", "query", "key", "value"};
 
@@ -59,10 +58,32 @@ std::string line_of(const OperandStats& stats) {
   return line + "}";
 }
 
-void check_head(JsonFields& fields, std::string_view what) {
-  if (fields.text("format") != kFormat) {
-    fail(ErrorKind::bad_input, "{}: is not a calibration; 'assay calibrate' makes one", what);
+/// What a file is that says of itself no format, or another.
+std::string found_instead(const Json& json) {
+  if (!json.is_object()) return fmt::format("JSON that is no object but {}", json.type_name());
+  const auto format = json.find("format");
+  if (format != json.end() && format->is_string())
+    return fmt::format("'format' \"{:.40}\"", format->get<std::string>());
+  if (format != json.end()) return "a 'format' that is no string";
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : json.items()) {
+    if (names.size() == kShown) break;
+    names.push_back(fmt::format("'{:.40}'", name));
   }
+  if (names.empty()) return "an empty object";
+  return fmt::format("an object with {}{} and without 'format'", fmt::join(names, ", "),
+                     json.size() > kShown ? ", …" : "");
+}
+
+bool is_calibration(const Json& json) {
+  if (!json.is_object()) return false;
+  const auto format = json.find("format");
+  return format != json.end() && format->is_string() && format->get<std::string>() == kFormat;
+}
+
+void check_head(JsonFields& fields, std::string_view what) {
+  static_cast<void>(fields.text("format"));
   const std::int64_t version = fields.integer("version", 1, kMany);
   if (version != kVersion) {
     fail(ErrorKind::unsupported,
@@ -172,7 +193,13 @@ std::string to_text(const Calibration& calibration) {
 }
 
 Calibration parse_calibration(std::string_view text, std::string_view what) {
-  const Json json = parse_json(text, what, kMaxDepth);
+  const Json json = parse_json(text, what);
+  if (!is_calibration(json)) {
+    fail(
+        ErrorKind::bad_input,
+        "{}: is not a calibration: found {}, expected 'format' \"{}\"; 'assay calibrate' makes one",
+        what, found_instead(json), kFormat);
+  }
   JsonFields fields(json, std::string(what));
   check_head(fields, what);
   Calibration calibration;

@@ -231,6 +231,10 @@ TEST(Precision, BuildSaysWhatItNeeds) {
   expect_build_fails({"--precision", "fp12"}, 4, "fp32, fp16, bf16");
   expect_build_fails({"--precision", "int8", "--calibration", scratch("gone")}, 3, "gone");
   expect_build_fails({"--precision", "int8", "--calibration", source("README.md")}, 4, "README.md");
+  const std::string other = scratch("other.json");
+  write(other, "\n{\"stages\": 4}\n");
+  expect_build_fails({"--precision", "int8", "--calibration", other}, 3,
+                     "is not a calibration: found an object with 'stages' and without 'format'");
   // Another optimization level is another graph.
   expect_build_fails({"--precision", "int8", "--calibration", calibration(), "--opt-level", "0"}, 3,
                      "another network");

@@ -87,6 +87,24 @@ TEST(CalibrationFile, RefusesWhatItIsNot) {
   expect_refused("\"version\": 2,", "\"version\": 2,,", "JSON", ErrorKind::bad_input);
 }
 
+TEST(CalibrationFile, SaysWhatItFoundInstead) {
+  const std::map<std::string, std::string> cases{
+      {R"([1, 2])", "found JSON that is no object but array"},
+      {R"({})", "found an empty object"},
+      {R"({"format": 2})", "found a 'format' that is no string"},
+      {R"({"format": "assay plan"})", "found 'format' \"assay plan\""},
+      {R"({"a": {"b": {"c": {"d": [0]}}}, "e": 1})",
+       "found an object with 'a', 'e' and without 'format'"},
+      {R"({"a": 1, "b": 2, "c": 3, "d": 4})", "an object with 'a', 'b', 'c', … and without"}};
+  for (const auto& [text, words] : cases) {
+    const auto [kind, message] = error_of([&] { parse_calibration(text, "c.json"); });
+    EXPECT_EQ(kind, ErrorKind::bad_input) << text;
+    EXPECT_THAT(message, testing::StartsWith("c.json: is not a calibration: found "));
+    EXPECT_THAT(message, HasSubstr(words));
+    EXPECT_THAT(message, HasSubstr("expected 'format' \"assay calibration\"; 'assay calibrate'"));
+  }
+}
+
 TEST(CalibrationFile, RefusesFieldsThatLie) {
   expect_refused("\"images\": 500", "\"images\": 0", "'images'");
   expect_refused("\"images\": 500", "\"images\": -1", "'images'");
