@@ -91,6 +91,43 @@ std::vector<pipeline::Sample> load_samples(const DataSource& source,
   return samples;
 }
 
+std::vector<BadImage> bad_images(const DataSource& source, std::span<const std::uint64_t> positions,
+                                 int threads, const std::function<void(std::size_t images)>& tick) {
+  constexpr std::size_t kGroup = 64;
+  ThreadPool pool(threads > 0 ? threads : available_cores());
+  const auto dataset = open_at(source, positions);
+  std::vector<BadImage> bad;
+  for (std::size_t first = 0; first < positions.size(); first += kGroup) {
+    std::vector<pipeline::Sample> samples;
+    for (const std::uint64_t position :
+         positions.subspan(first, std::min(kGroup, positions.size() - first)))
+      samples.push_back(sample_at(source, *dataset, position));
+    std::vector<std::string> messages(samples.size());
+    std::vector<std::exception_ptr> errors(samples.size());
+    std::atomic<std::size_t> next{0};
+    pool.run([&](int) {
+      for (std::size_t i = next++; i < samples.size(); i = next++) {
+        try {
+          static_cast<void>(pipeline::load(samples[i], {.transform = source.transform}));
+        } catch (const Error& error) {
+          if (error.kind() == ErrorKind::out_of_memory || error.kind() == ErrorKind::internal)
+            errors[i] = std::current_exception();
+          else
+            messages[i] = error.what();
+        } catch (...) {
+          errors[i] = std::current_exception();
+        }
+      }
+    });
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (errors[i]) std::rethrow_exception(errors[i]);
+      if (!messages[i].empty()) bad.push_back({samples[i].index, std::move(messages[i])});
+    }
+    if (tick) tick(samples.size());
+  }
+  return bad;
+}
+
 std::uint64_t count_samples(const DataSource& source) {
   return pipeline::count_samples(source.path, source.labels);
 }

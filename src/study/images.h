@@ -2,6 +2,7 @@
 /// The images of a study as its networks take them.
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,6 +55,16 @@ Images load_images(const DataSource& source, std::span<const std::uint64_t> posi
 /// The samples at `positions` as the data set has them, not decoded.
 std::vector<pipeline::Sample> load_samples(const DataSource& source,
                                            std::span<const std::uint64_t> positions);
+
+struct BadImage {
+  std::uint64_t position = 0;
+  std::string message;  ///< names the image
+};
+
+/// Those of the images at `positions` that can't be decoded. `tick` is called with the images of
+/// each group looked at; what it throws ends the check. Throws as open_dataset().
+std::vector<BadImage> bad_images(const DataSource& source, std::span<const std::uint64_t> positions,
+                                 int threads, const std::function<void(std::size_t images)>& tick);
 
 /// How many samples the data set has; reads it through where it does not say.
 std::uint64_t count_samples(const DataSource& source);

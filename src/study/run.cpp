@@ -1,10 +1,13 @@
 #include "study/run.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "assay/assay.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/progress.h"
 #include "pipeline/reference_logits.h"
 #include "study/build.h"
 #include "study/machine_facts.h"
@@ -70,6 +73,32 @@ void check_inputs(const Spec& spec) {
     static_cast<void>(
         pipeline::ReferenceLogits(spec.resolve(model.reference), static_cast<int>(classes)));
   }
+}
+
+/// An image that can't be read would otherwise end the study once calibration or hours of searches
+/// are done.
+void check_images(const DataSource& source, const Split& split, const RunStudyOptions& options) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::uint64_t> positions;
+  std::ranges::merge(split.calibration, split.held_out, std::back_inserter(positions));
+  Progress bar("images", positions.size());
+  const auto bad = bad_images(source, positions, options.threads, [&](std::size_t images) {
+    bar.advance(images);
+    if (options.stop && options.stop()) throw StudyStopped();
+  });
+  if (bad.empty()) return;
+  std::string text;
+  for (const BadImage& image : std::span(bad).first(std::min(bad.size(), kNamed))) {
+    const bool calibrates = std::ranges::binary_search(split.calibration, image.position);
+    text += fmt::format("; image {} of [{}]: {}", image.position,
+                        calibrates ? "calibration" : "held_out", image.message);
+  }
+  if (bad.size() > kNamed) text += "; …";
+  fail(ErrorKind::bad_input,
+       "{}: {} of the {} images that the study selects can't be read, and it is of all its images "
+       "or of none{}. Mend them, take them out of the data, or select others (stride, offset, "
+       "limit)",
+       source.path, bad.size(), positions.size(), text);
 }
 
 /// What a variant's recipe says now: its file may change between two runs.
@@ -158,6 +187,7 @@ Study run_study(const Spec& spec, const RunStudyOptions& given) {
   if (!beginning.data.disjoint)
     fail(ErrorKind::internal, "calibration and held-out images are not disjoint");
   StudyState state(options.output / kStateFolder, identity(spec, beginning), options.resume);
+  if (!state.done("begin")) check_images(source, parts, options);
   state.part("begin", [&] { state.study = std::move(beginning); });
   Samples kept;
   for (const ModelSpec& model : spec.models) ModelRun(spec, model, options, parts, state).run(kept);

@@ -104,6 +104,35 @@ TEST(StudyVerb, RefusesWordsThatDoNotFit) {
   EXPECT_EQ(assay({"study", scratch("absent.toml"), "-o", scratch("x")}).exit, 3);
 }
 
+TEST(StudyVerb, NamesAnUnreadableImageBeforeItBegins) {
+  const fs::path folder = scratch("images");
+  fs::create_directories(folder);
+  std::string list = "path,label\n";
+  for (const std::string name : {"bag.jpg", "sandal.png", "shirt.png", "broken.png", "dress.png"}) {
+    const std::string from = name == "broken.png" ? "sandal.png" : name;
+    const std::string bytes = read(source("examples/images/" + from));
+    write(folder / name, name == "broken.png" ? bytes.substr(0, 200) : bytes);
+    list += name + ",1\n";
+  }
+  write(folder / "list.csv", list);
+  const auto run = [&](const std::string& selections) {
+    std::string text = spec();
+    const auto data = text.find("data = "), models = text.find("[ablation]");
+    text.replace(data, models - data,
+                 "data = \"" + (folder / "list.csv").string() + "\"\n" + selections);
+    const std::string file = scratch("images.toml");
+    write(file, text);
+    return assay({"study", file, "-o", (folder / "out").string()});
+  };
+  const Outcome held_out = run("[calibration]\nlimit = 2\n");
+  EXPECT_EQ(held_out.exit, 3);
+  EXPECT_THAT(held_out.err, HasSubstr("1 of the 5 images that the study selects can't be read"));
+  EXPECT_THAT(held_out.err,
+              HasSubstr("image 3 of [held_out]: " + (folder / "broken.png").string()));
+  EXPECT_THAT(run("[calibration]\noffset = 3\n").err, HasSubstr("image 3 of [calibration]: "));
+  EXPECT_TRUE(fs::is_empty(folder / "out" / "state")) << "nothing was begun";
+}
+
 TEST(StudyVerb, RefusesAnUnknownKeyWithItsLine) {
   const std::string file = scratch("unknown.toml");
   write(file, "colour = \"red\"\n" + spec());
