@@ -131,8 +131,8 @@ std::string search_table(const Model& model) {
                       " images.") +
              "\n\n";
     for (const SearchStep& step : search.steps) {
-      table.row(
-          {code(search.variant), code(step.layer), plain(step.change), decibels(step.sqnr_db)});
+      table.row({code(search.variant), step.layer.empty() ? kWholeNetwork : code(step.layer),
+                 plain(step.change), decibels(step.sqnr_db)});
     }
   }
   return lines + table.text(lines.empty() ? "" : "The search took no step.");

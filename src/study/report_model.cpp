@@ -131,7 +131,8 @@ std::string search_table(const Model& model, const Variant& variant) {
                                 decibels(search.budget_db), count(search.images)),
                     {"Layer", "Change", "SQNR after it"});
     for (const SearchStep& step : search.steps) {
-      table.row({named(step.layer), prose(step.change), number(decibels(step.sqnr_db))});
+      table.row({step.layer.empty() ? HtmlCell{kWholeNetwork} : named(step.layer),
+                 prose(step.change), number(decibels(step.sqnr_db))});
     }
     text += table.text();
   }

@@ -56,6 +56,9 @@ std::string markdown(std::string_view marked);
 /// Marked text as HTML.
 std::string html(std::string_view marked);
 
+/// What a search's step without a layer is about.
+inline constexpr const char* kWholeNetwork = "the whole network";
+
 /// The name of a class, or "class 12" where there is none; plain.
 std::string class_name(const Study& study, std::uint64_t index);
 

@@ -228,9 +228,9 @@ struct LayerSensitivity {
 
 /// What a search for an assignment did, step by step.
 struct SearchStep {
-  std::string layer;
+  std::string layer;  ///< empty: of the whole network
   std::string change;
-  double sqnr_db = 0;  ///< of the whole network after it
+  double sqnr_db = 0;  ///< after it: of the layer alone where it chose scales, else of the network
 };
 
 struct Search {

@@ -75,6 +75,17 @@ TEST(StudyReadme, StatesACauseOnlyWhereItWasIsolated) {
   EXPECT_THAT(page, HasSubstr("- Hypothesis: A processor with FP8 arithmetic"));
 }
 
+TEST(StudyReadme, SaysWhatAStepOfASearchIsAbout) {
+  Study study = example_study();
+  study.models[0].searches[0].steps.push_back(
+      {"", "the budget is not met: 70.1% of the narrow multiply-adds stay narrow", 29});
+  const std::string page = readme(study);
+  EXPECT_THAT(page, HasSubstr("| `fp8-vit-max` | `blocks.4.fc2` | given back to fp16 |"));
+  EXPECT_THAT(page,
+              HasSubstr("| `fp8-vit-max` | the whole network | the budget is not met: 70.1%"));
+  EXPECT_EQ(unexplained(page, study), "");
+}
+
 TEST(StudyReadme, HoldsNoNumberThatWasNotMeasured) {
   const Study study = example_study();
   EXPECT_EQ(unexplained(readme(study), study), "");

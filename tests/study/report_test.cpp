@@ -89,6 +89,14 @@ TEST(StudyReport, HasEveryPartAndChart) {
   EXPECT_THAT(page, HasSubstr("✗ do not ship"));
 }
 
+TEST(StudyReport, SaysWhatAStepOfASearchIsAbout) {
+  Study study = example_study();
+  study.models[0].searches[0].steps.push_back({"", "the budget is met", 31});
+  const std::string page = report_html(study);
+  EXPECT_THAT(page, HasSubstr("<th scope=\"row\">the whole network</th>"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<code></code>")));
+}
+
 TEST(StudyReport, EscapesTextThatNobodyVouchesFor) {
   const std::string evil = "</style></script><script>alert(\"1\")</script>' onload='x' `<b>`";
   Study study = example_study();
