@@ -265,8 +265,7 @@ void ModelRun::speed_part() {
 void ModelRun::judge() {
   Model& model = record();
   for (Variant& variant : model.variants)
-    variant.verdict =
-        verdict(variant, model.variants.front(), *model.reference.top1, spec_.thresholds);
+    variant.verdict = verdict(variant, model.variants.front(), model.reference, spec_.thresholds);
 }
 
 void ModelRun::keep_samples(Samples& samples) const {

@@ -36,8 +36,8 @@ std::string head(const Study& study) {
 
 std::string decision(const Study& study) {
   std::string text = "## Summary and decision\n\n" + bullets(decisions(study), "");
-  MarkdownTable table({"model", "variant", "decision", ">agreement with fp32", ">SQNR",
-                       ">against fp32", ">bundle", "why"});
+  MarkdownTable table({"model", "variant", "decision", ">agreement with " + reference_name(study),
+                       ">SQNR", ">against fp32", ">bundle", "why"});
   for (const Model& model : study.models) {
     for (const Variant& variant : model.variants) {
       const SpeedRow* speed = headline_speed(variant);

@@ -49,6 +49,7 @@ const std::map<std::string, Keys, std::less<>>& columns() {
       {"top-1", {"top1", "top1_interval"}},
       {"top-5", {"top5", "top5_interval"}},
       {"agreement with fp32", {"agreement", "agreement_fp32"}},
+      {"agreement with the reference", {"agreement", "agreement_fp32"}},
       {"agreement with fp16", {"agreement_fp16"}},
       {"SQNR", {"sqnr_db"}},
       {"SQNR after it", {"sqnr_db"}},

@@ -17,8 +17,9 @@ std::string with(const std::string& value, const std::string& interval) {
 }
 
 std::string quality_table(const Model& model) {
-  MarkdownTable table({"variant", ">images", ">top-1", ">top-5", ">agreement with fp32",
-                       ">agreement with fp16", ">SQNR", ">KL", ">lost", ">gained", ">McNemar p"});
+  MarkdownTable table({"variant", ">images", ">top-1", ">top-5",
+                       ">agreement with " + reference_name(model), ">agreement with fp16", ">SQNR",
+                       ">KL", ">lost", ">gained", ">McNemar p"});
   for (const Variant& variant : model.variants) {
     const Quality& quality = variant.quality;
     const auto& half = quality.agreement_fp16;
@@ -90,7 +91,8 @@ std::string nonfinite_table(const Model& model) {
 }
 
 std::string ablation_table(const Model& model) {
-  MarkdownTable table({"variant", "rounded", ">images", ">SQNR", ">agreement with fp32", ">KL"});
+  MarkdownTable table({"variant", "rounded", ">images", ">SQNR",
+                       ">agreement with " + reference_name(model), ">KL"});
   for (const Ablation& ablation : model.ablations) {
     table.row({code(ablation.variant), ablation.kind, count(ablation.images),
                decibels(ablation.error.sqnr_db), percent(ablation.error.agreement),
@@ -100,7 +102,8 @@ std::string ablation_table(const Model& model) {
 }
 
 std::string calibrator_table(const Model& model) {
-  MarkdownTable table({"variant", "observer", ">images", ">SQNR", ">agreement with fp32", ">KL"});
+  MarkdownTable table({"variant", "observer", ">images", ">SQNR",
+                       ">agreement with " + reference_name(model), ">KL"});
   for (const Calibrator& calibrator : model.calibrators) {
     table.row({code(calibrator.variant), code(calibrator.observer), count(calibrator.images),
                decibels(calibrator.error.sqnr_db), percent(calibrator.error.agreement),
@@ -110,8 +113,8 @@ std::string calibrator_table(const Model& model) {
 }
 
 std::string sensitivity_table(const Model& model) {
-  MarkdownTable table(
-      {"variant", "layer", "role", ">images", ">SQNR", ">agreement with fp32", ">multiply-adds"});
+  MarkdownTable table({"variant", "layer", "role", ">images", ">SQNR",
+                       ">agreement with " + reference_name(model), ">multiply-adds"});
   for (const Variant& variant : model.variants) {
     for (const LayerSensitivity* layer : worst_layers(model, variant.name, kWorstLayers)) {
       table.row({code(variant.name), code(layer->layer), plain(layer->role), count(layer->images),
@@ -161,7 +164,8 @@ std::string readme_results(const Study& study, const Model& model) {
                    code(model.checkpoint_sha256) + "). ");
   if (model.reference.kind == "file") {
     text += markdown("The reference is another program's logits: " + code(model.reference.file) +
-                     " (SHA-256 " + code(model.reference.sha256) + ").");
+                     " (SHA-256 " + code(model.reference.sha256) +
+                     "). Speed is compared with the fp32 build.");
   } else {
     text += "The reference is the fp32 build on the cpu backend.";
   }

@@ -40,15 +40,23 @@ std::string head(const Study& study) {
       escape(study.title), escape(study.question), made, links);
 }
 
-std::string glossary() {
+std::string glossary(const Study& study) {
+  const bool fp32 = reference_name(study) == "fp32";
+  const std::string reference =
+      fp32 ? "what every variant is compared with.</dd></div>"
+           : "what every variant's speed is compared with.</dd></div>"
+             "<div><dt>The reference</dt><dd>What every variant's answers are compared with: "
+             "another program’s, where a model's section names its file, else fp32's.</dd></div>";
   return "<section><h2>How to read this</h2>\n<dl class=\"words\">"
          "<div><dt>Variant</dt><dd>The same network, built with other number formats. Narrow "
          "formats (8 bits and fewer) take less memory and can run faster, and round "
          "more.</dd></div>"
-         "<div><dt>fp32</dt><dd>The network as it was trained, in 32-bit numbers: what every "
-         "variant is compared with.</dd></div>"
-         "<div><dt>Agreement</dt><dd>On how many of the images a variant gives the same answer as "
-         "fp32, right or wrong.</dd></div>"
+         "<div><dt>fp32</dt><dd>The network as it was trained, in 32-bit numbers: " +
+         reference +
+         "<div><dt>Agreement</dt><dd>On how many of the images a variant gives the same answer "
+         "as " +
+         reference_name(study) +
+         ", right or wrong.</dd></div>"
          "<div><dt>SQNR</dt><dd>How far the network’s output stands above the noise that rounding "
          "adds, in decibels. It sees changes long before any answer flips. Ten more means a tenth "
          "of "
@@ -114,7 +122,7 @@ std::string method(const Study& study) {
 }  // namespace
 
 std::string report_html(const Study& study) {
-  std::string body = head(study) + "<main>\n" + report_answer(study) + glossary();
+  std::string body = head(study) + "<main>\n" + report_answer(study) + glossary(study);
   body += "<section id=\"trust\"><h2>How far to trust it</h2>\n" + items(trust(study), "") +
           "</section>\n";
   for (std::size_t i = 0; i < study.models.size(); ++i) body += report_model(study, i);

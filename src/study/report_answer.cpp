@@ -20,19 +20,19 @@ std::string speed_text(const Variant& variant) {
 }
 
 /// A mark and a word, then the three figures that decide.
-std::string card(const Variant& variant) {
+std::string card(const Model& model, const Variant& variant) {
   return fmt::format(
       "<li><span class=\"verdict\">✓ Ship</span><code>{}</code><dl>"
-      "<div><dt>same answer as fp32</dt><dd>{}</dd></div>"
+      "<div><dt>same answer as {}</dt><dd>{}</dd></div>"
       "<div><dt>speed against fp32</dt><dd>{}</dd></div>"
       "<div><dt>file size</dt><dd>{}</dd></div></dl><p>{}</p></li>\n",
-      escape(variant.name), percent(variant.quality.agreement_fp32.value), speed_text(variant),
-      megabytes(variant.size.bundle_bytes), html(verdict_text(variant)));
+      escape(variant.name), reference_name(model), percent(variant.quality.agreement_fp32.value),
+      speed_text(variant), megabytes(variant.size.bundle_bytes), html(verdict_text(variant)));
 }
 
 std::string others(const Model& model) {
-  HtmlTable table("The others", {"Variant", "Decision", "Same answer as fp32", "Speed against fp32",
-                                 "File size", "Why"});
+  HtmlTable table("The others", {"Variant", "Decision", "Same answer as " + reference_name(model),
+                                 "Speed against fp32", "File size", "Why"});
   for (const Variant& variant : model.variants) {
     if (ships(variant)) continue;
     const char* decision = is_baseline(variant) ? "<span class=\"plain\">baseline</span>"
@@ -53,7 +53,7 @@ std::string answer_of(const Model& model) {
   if (std::ranges::any_of(model.variants, ships)) {
     text += "<ul class=\"cards\">\n";
     for (const Variant& variant : model.variants) {
-      if (ships(variant)) text += card(variant);
+      if (ships(variant)) text += card(model, variant);
     }
     text += "</ul>\n";
   }

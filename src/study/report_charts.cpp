@@ -87,8 +87,9 @@ std::string tradeoff_chart(const Model& model) {
       left_out.empty() ? "" : " Not timed, so not here: " + listed(left_out) + ".";
   return chart::scatter(
       {"Speed against quality",
-       std::string("Up is closer to fp32, right is faster; the best corner is top right. ✓ and "
-                   "a disc: ships. Diamond: does not. Lines are 95% intervals.") +
+       "Up is closer to " + reference_name(model) +
+           ", right is faster; the best corner is top right. ✓ and a disc: ships. Diamond: does "
+           "not. Lines are 95% intervals." +
            missing,
        description},
       points, "×", " dB", 1, "as fast as fp32");
@@ -102,7 +103,7 @@ std::string noise_chart(const Model& model) {
     bar.good = ships(variant);
     rows.push_back(std::move(bar));
   }
-  return bars_of({"Closeness to fp32 (SQNR)",
+  return bars_of({"Closeness to " + reference_name(model) + " (SQNR)",
                   "Longer is closer. Ten decibels more are a tenth of the noise. ✓: ships.", ""},
                  rows);
 }
@@ -168,9 +169,11 @@ std::string calibrator_chart(const Model& model, const Variant& variant) {
     if (calibrator.variant != variant.name) continue;
     rows.push_back(noise_bar(calibrator.observer, calibrator.error.sqnr_db));
   }
-  return bars_of({variant.name + ": how ranges are chosen",
-                  "SQNR in decibels with each calibrator. Longer is closer to fp32.", ""},
-                 rows);
+  return bars_of(
+      {variant.name + ": how ranges are chosen",
+       "SQNR in decibels with each calibrator. Longer is closer to " + reference_name(model) + ".",
+       ""},
+      rows);
 }
 
 std::string sensitivity_chart(const Model& model, const Variant& variant) {

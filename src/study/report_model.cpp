@@ -22,8 +22,8 @@ HtmlCell estimate(const std::string& value, const std::string& interval) {
 
 std::string quality_table(const Model& model) {
   HtmlTable table("On the held-out images. The small print is the 95% interval.",
-                  {"Variant", "Top-1", "Top-5", "Agrees with fp32", "Agrees with fp16", "SQNR",
-                   "KL", "Lost", "Gained", "McNemar p"});
+                  {"Variant", "Top-1", "Top-5", "Agrees with " + reference_name(model),
+                   "Agrees with fp16", "SQNR", "KL", "Lost", "Gained", "McNemar p"});
   for (const Variant& variant : model.variants) {
     const Quality& quality = variant.quality;
     const auto& half = quality.agreement_fp16;
@@ -86,8 +86,9 @@ std::string build_table(const Model& model) {
 }
 
 std::string worst_table(const Model& model, const Variant& variant) {
-  HtmlTable table("The ten layers that cost most by themselves",
-                  {"Layer", "Role", "SQNR", "Agrees with fp32", "Multiply-adds"});
+  HtmlTable table(
+      "The ten layers that cost most by themselves",
+      {"Layer", "Role", "SQNR", "Agrees with " + reference_name(model), "Multiply-adds"});
   for (const LayerSensitivity* layer : worst_layers(model, variant.name, 10)) {
     table.row({named(layer->layer),
                {escape(layer->role)},
@@ -139,7 +140,7 @@ std::string search_table(const Model& model, const Variant& variant) {
   return text;
 }
 
-std::string changed_image(const Study& study, const ChangedImage& changed) {
+std::string changed_image(const Study& study, const Model& model, const ChangedImage& changed) {
   const std::string before = class_name(study, changed.reference);
   const std::string after = class_name(study, changed.variant);
   std::string picture = "<span class=\"nopicture\" aria-hidden=\"true\">?</span>";
@@ -150,9 +151,10 @@ std::string changed_image(const Study& study, const ChangedImage& changed) {
   }
   std::string label;
   if (changed.label) {
-    const char* right = *changed.label == changed.reference ? " (fp32 is right)"
-                        : *changed.label == changed.variant ? " (the variant is right)"
-                                                            : " (neither is right)";
+    const std::string right = *changed.label == changed.reference
+                                  ? " (" + reference_name(model) + " is right)"
+                              : *changed.label == changed.variant ? " (the variant is right)"
+                                                                  : " (neither is right)";
     label = "label: " + class_name(study, *changed.label) + right;
   }
   return fmt::format(
@@ -163,15 +165,16 @@ std::string changed_image(const Study& study, const ChangedImage& changed) {
       figure(changed.reference_margin));
 }
 
-std::string changed_images(const Study& study, const Variant& variant) {
+std::string changed_images(const Study& study, const Model& model, const Variant& variant) {
   if (variant.changed_count == 0) return "";
   std::string text = fmt::format(
-      "<h4>Images that got another answer</h4><p>{} of {} images in all; the clearest cases first: "
-      "those where fp32's best class led by the widest margin. Before the arrow is fp32's answer, "
+      "<h4>Images that got another answer</h4><p>{1} of {2} images in all; the clearest cases "
+      "first: "
+      "those where {0}'s best class led by the widest margin. Before the arrow is {0}'s answer, "
       "behind it this variant's.</p><ul class=\"images\">\n",
-      count(variant.changed_count), count(variant.quality.images));
+      reference_name(model), count(variant.changed_count), count(variant.quality.images));
   for (const ChangedImage& changed : variant.changed) {
-    text += changed_image(study, changed);
+    text += changed_image(study, model, changed);
   }
   return text + "</ul>\n";
 }
@@ -190,7 +193,7 @@ std::string variant_details(const Study& study, const Model& model, const Varian
   if (!charts.empty()) text += "<div class=\"charts\">\n" + charts + "</div>\n";
   text += worst_table(model, variant) + search_table(model, variant);
   text += "<p>Scan for numbers that are not finite: " + html(nonfinite_text(variant)) + ".</p>\n";
-  text += changed_images(study, variant);
+  text += changed_images(study, model, variant);
   text += folded("Stress inputs", stress_table(variant));
   text += folded("Layers", layer_table(variant));
   const char* mark = is_baseline(variant)   ? "<span class=\"plain\">baseline</span>"
@@ -210,8 +213,10 @@ std::string report_model(const Study& study, std::size_t index) {
       "<code>{}</code>. ",
       anchor(index), escape(model.name), escape(model.architecture), escape(model.checkpoint));
   text += model.reference.kind == "file"
-              ? fmt::format("The reference is another program’s logits, <code>{}</code>.",
-                            escape(model.reference.file))
+              ? fmt::format(
+                    "The reference is another program’s logits, <code>{}</code>. Speed "
+                    "is compared with the fp32 build.",
+                    escape(model.reference.file))
               : std::string("The reference is the fp32 build on the cpu backend.");
   if (const auto& top1 = model.reference.top1) {
     text += fmt::format(" It has {} of the images right (95% interval {}).", percent(top1->value),

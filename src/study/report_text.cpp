@@ -146,6 +146,16 @@ std::string class_name(const Study& study, std::uint64_t index) {
   return fmt::format("class {}", index);
 }
 
+std::string reference_name(const Model& model) {
+  return model.reference.kind == "file" ? "the reference" : "fp32";
+}
+
+std::string reference_name(const Study& study) {
+  const bool all_fp32 = std::ranges::all_of(
+      study.models, [](const Model& model) { return reference_name(model) == "fp32"; });
+  return all_fp32 ? "fp32" : "the reference";
+}
+
 bool is_baseline(const Variant& variant) {
   return variant.precision == "fp32" && variant.verdict.ship;
 }

@@ -56,6 +56,11 @@ std::string markdown(std::string_view marked);
 /// Marked text as HTML.
 std::string html(std::string_view marked);
 
+/// What closeness is closeness to: "fp32", or "the reference" where that is logits from a file. Of
+/// a study where that is so of any model.
+std::string reference_name(const Model& model);
+std::string reference_name(const Study& study);
+
 /// What a search's step without a layer is about.
 inline constexpr const char* kWholeNetwork = "the whole network";
 

@@ -114,14 +114,18 @@ void judge_finite(Judge& judge, const Variant& variant, const Variant& fp32) {
 
 }  // namespace
 
-Verdict verdict(const Variant& variant, const Variant& fp32, const Estimate& reference_top1,
+Verdict verdict(const Variant& variant, const Variant& fp32, const Reference& reference,
                 const std::map<std::string, double>& thresholds) {
   Judge judge(thresholds);
   if (variant.name == kFp32) {
-    judge.say("", true, "It is what the others are compared with.");
+    judge.say("", true,
+              reference.kind == "file"
+                  ? "It is what the others' speed is compared with; the reference of their quality "
+                    "is another program's logits."
+                  : "It is what the others are compared with.");
   } else {
     judge_agreement(judge, variant.quality);
-    judge_accuracy(judge, variant.quality, reference_top1);
+    judge_accuracy(judge, variant.quality, *reference.top1);
     judge_noise(judge, variant.quality);
     judge_speed(judge, variant);
   }

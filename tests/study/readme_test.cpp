@@ -86,6 +86,23 @@ TEST(StudyReadme, SaysWhatAStepOfASearchIsAbout) {
   EXPECT_EQ(unexplained(page, study), "");
 }
 
+TEST(StudyReadme, CallsLogitsOfAFileWhatTheyAre) {
+  Study study = example_study();
+  EXPECT_THAT(readme(study), testing::Not(HasSubstr("with the reference")));
+  for (Model& model : study.models)
+    model.reference = {"file", "timm.safetensors", std::string(64, 'c'), model.reference.top1};
+  std::string page = readme(study);
+  EXPECT_THAT(page, testing::Not(HasSubstr("agreement with fp32")));
+  EXPECT_THAT(page, HasSubstr("The reference is another program's logits: `timm.safetensors`"));
+  EXPECT_EQ(unexplained(page, study), "");
+  EXPECT_NE(unexplained(replaced(page, "| 99.87% (", "| 99.86% ("), study), "")
+      << "under its heading";
+  study.models[1].reference = {"cpu fp32", "", "", std::nullopt};
+  page = readme(study);
+  EXPECT_THAT(page, HasSubstr("| decision | agreement with the reference |"));
+  EXPECT_THAT(page, HasSubstr("| agreement with fp32 |")) << "in the other model's section";
+}
+
 TEST(StudyReadme, HoldsNoNumberThatWasNotMeasured) {
   const Study study = example_study();
   EXPECT_EQ(unexplained(readme(study), study), "");

@@ -89,6 +89,19 @@ TEST(StudyReport, HasEveryPartAndChart) {
   EXPECT_THAT(page, HasSubstr("✗ do not ship"));
 }
 
+TEST(StudyReport, CallsLogitsOfAFileWhatTheyAre) {
+  Study study = example_study();
+  for (Model& model : study.models)
+    model.reference = {"file", "timm.safetensors", std::string(64, 'c'), model.reference.top1};
+  const std::string page = report_html(study);
+  for (const char* words : {"Agrees with fp32", "answer as fp32", "loser to fp32",
+                            "loseness to fp32", "fp32's best", "fp32 is right"})
+    EXPECT_THAT(page, testing::Not(HasSubstr(words)));
+  for (const char* words : {"Agrees with the reference", "same answer as the reference",
+                            "Closeness to the reference", "<dt>The reference</dt>"})
+    EXPECT_THAT(page, HasSubstr(words));
+}
+
 TEST(StudyReport, SaysWhatAStepOfASearchIsAbout) {
   Study study = example_study();
   study.models[0].searches[0].steps.push_back({"", "the budget is met", 31});

@@ -12,7 +12,7 @@ using testing::IsEmpty;
 
 const std::map<std::string, double> kThresholds{
     {"agreement", 0.99}, {"top1_drop", 0.005}, {"speedup", 1.1}, {"sqnr_db", 25}};
-const Estimate kReference{0.9, {0.89, 0.91}};
+const Reference kReference{"cpu fp32", "", "", Estimate{0.9, {0.89, 0.91}}};
 
 Variant fp32() {
   Variant variant;
@@ -48,7 +48,7 @@ TEST(Verdict, ShipsWhatMeetsEveryThreshold) {
 TEST(Verdict, ADropOfJustWhatIsAllowedIsAllowed) {
   Variant variant = good();
   variant.quality.top1 = 0.895;
-  EXPECT_GT(kReference.value - variant.quality.top1, 0.005) << "by rounding";
+  EXPECT_GT(kReference.top1->value - variant.quality.top1, 0.005) << "by rounding";
   EXPECT_TRUE(judged(variant).ship);
   variant.quality.top1 = 0.8949;
   EXPECT_FALSE(judged(variant).ship);
@@ -87,6 +87,11 @@ TEST(Verdict, NumbersMustBeFiniteWhereFp32IsFinite) {
 
 TEST(Verdict, Fp32IsWhatTheOthersAreComparedWith) {
   EXPECT_TRUE(judged(fp32()).ship);
+  EXPECT_THAT(judged(fp32()).reasons, ElementsAre("It is what the others are compared with."));
+  Reference file = kReference;
+  file.kind = "file";
+  EXPECT_THAT(verdict(fp32(), fp32(), file, kThresholds).reasons,
+              ElementsAre(HasSubstr("their quality is another program's logits")));
   Variant broken = fp32();
   broken.nonfinite->held_out = 1;
   EXPECT_FALSE(judged(broken).ship);
