@@ -156,7 +156,7 @@ std::string thresholds_text(const Study& study) {
   return "A variant ships if its logits are finite wherever fp32's are and it meets every "
          "threshold "
          "that was set beforehand: " +
-         listed(conditions) + ".";
+         listed(conditions) + ". Each figure is judged as it is, whatever its 95% interval.";
 }
 
 std::string decision_word(const Variant& variant) {

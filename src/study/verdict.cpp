@@ -11,9 +11,11 @@ namespace assay::study {
 namespace {
 
 /// As a sentence says it.
-std::string sqnr_words(double value) {
-  if (std::isfinite(value)) return decibels(value);
-  return value > 0 ? "without bound, for no logit differs" : "nothing, for some are not finite";
+std::string sqnr_words(const Estimate& sqnr) {
+  if (std::isfinite(sqnr.value))
+    return fmt::format("{} ({})", decibels(sqnr.value), decibels(sqnr.interval));
+  return sqnr.value > 0 ? "without bound, for no logit differs"
+                        : "nothing, for some are not finite";
 }
 
 class Judge {
@@ -47,9 +49,10 @@ void judge_agreement(Judge& judge, const Quality& quality) {
   const double found = quality.agreement_fp32.value;
   judge.say(
       "agreement", found >= *wanted,
-      fmt::format("The top-1 class is the reference's on {} of {} images; {} or more is asked "
+      fmt::format("The top-1 class is the reference's on {} ({}) of {} images; {} or more is asked "
                   "for.",
-                  percent(found), quality.images, percent(*wanted)));
+                  percent(found), percent(quality.agreement_fp32.interval), quality.images,
+                  percent(*wanted)));
 }
 
 void judge_accuracy(Judge& judge, const Quality& quality, const Estimate& reference) {
@@ -57,18 +60,18 @@ void judge_accuracy(Judge& judge, const Quality& quality, const Estimate& refere
   if (wanted == nullptr) return;
   constexpr double kRounding = 1e-9;  // of two shares' difference; an image is far more
   judge.say("top1_drop", reference.value - quality.top1 <= *wanted + kRounding,
-            fmt::format("Top-1 is {}, the reference's {} (McNemar's p = {:.3f}); a drop of {} is "
-                        "allowed.",
-                        percent(quality.top1), percent(reference.value), quality.mcnemar.p_value,
-                        percent(*wanted)));
+            fmt::format("Top-1 is {} ({}), the reference's {} (McNemar's p = {:.3f}); a drop of {} "
+                        "is allowed.",
+                        percent(quality.top1), percent(quality.top1_interval),
+                        percent(reference.value), quality.mcnemar.p_value, percent(*wanted)));
 }
 
 void judge_noise(Judge& judge, const Quality& quality) {
   const double* wanted = judge.wanted("sqnr_db");
   if (wanted == nullptr) return;
   judge.say("sqnr_db", quality.sqnr_db.value >= *wanted,
-            fmt::format("The logits' SQNR is {}; {} is asked for.",
-                        sqnr_words(quality.sqnr_db.value), decibels(*wanted)));
+            fmt::format("The logits' SQNR is {}; {} is asked for.", sqnr_words(quality.sqnr_db),
+                        decibels(*wanted)));
 }
 
 /// The smallest batch at the call boundary: what most callers see.
@@ -91,8 +94,9 @@ void judge_speed(Judge& judge, const Variant& variant) {
     return;
   }
   judge.say("speedup", row->ratio_to_fp32->value >= *wanted,
-            fmt::format("A call of batch {} is {:.2f}× as fast as fp32's; {:.2f}× is asked for.",
-                        row->batch, row->ratio_to_fp32->value, *wanted));
+            fmt::format("A call of batch {} is {} ({}) as fast as fp32's; {:.2f}× is asked for.",
+                        row->batch, times(row->ratio_to_fp32->value),
+                        times(row->ratio_to_fp32->interval), *wanted));
 }
 
 void judge_finite(Judge& judge, const Variant& variant, const Variant& fp32) {

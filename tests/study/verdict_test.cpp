@@ -26,11 +26,12 @@ Variant good() {
   variant.name = "int8";
   variant.quality.images = 1000;
   variant.quality.top1 = 0.897;
-  variant.quality.agreement_fp32.value = 0.995;
-  variant.quality.sqnr_db.value = 30;
+  variant.quality.top1_interval = {0.88, 0.91};
+  variant.quality.agreement_fp32 = {0.995, {0.988, 0.998}};
+  variant.quality.sqnr_db = {30, {29.5, 30.5}};
   variant.speed.batch = {{8, "call", 1, {}, Estimate{1.05, {}}, {1}},
                          {1, "device", 1, {}, Estimate{1.0, {}}, {1}},
-                         {1, "call", 1, {}, Estimate{1.6, {}}, {1}}};
+                         {1, "call", 1, {}, Estimate{1.6, {1.05, 1.7}}, {1}}};
   return variant;
 }
 
@@ -41,8 +42,12 @@ TEST(Verdict, ShipsWhatMeetsEveryThreshold) {
   EXPECT_TRUE(made.ship);
   EXPECT_THAT(made.failed, IsEmpty());
   EXPECT_THAT(made.reasons, testing::SizeIs(4));
-  EXPECT_THAT(made.reasons[0], HasSubstr("99.50% of 1000 images"));
-  EXPECT_THAT(made.reasons[3], HasSubstr("batch 1 is 1.60×")) << "the smallest batch's call";
+  EXPECT_THAT(made.reasons[0], HasSubstr("99.50% (98.80–99.80%) of 1000 images"))
+      << "judged by the point estimate";
+  EXPECT_THAT(made.reasons[1], HasSubstr("89.70% (88.00–91.00%), the reference's 90.00%"));
+  EXPECT_THAT(made.reasons[2], HasSubstr("30.0 dB (29.5–30.5 dB)"));
+  EXPECT_THAT(made.reasons[3], HasSubstr("batch 1 is 1.60× (1.05–1.70×)"))
+      << "the smallest batch's call";
 }
 
 TEST(Verdict, ADropOfJustWhatIsAllowedIsAllowed) {
