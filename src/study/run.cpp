@@ -19,6 +19,8 @@ namespace assay::study {
 namespace {
 
 constexpr const char* kStateFolder = "state";
+/// Of the build, which is told it; empty where it was not.
+constexpr std::string_view kCommit = ASSAY_COMMIT;
 
 std::string sha256_of(const std::string& text) {
   return sha256_hex(std::as_bytes(std::span(text)));
@@ -133,6 +135,7 @@ Study begin(const Spec& spec, const RunStudyOptions& options, const Split& split
   study.question = spec.question;
   study.created = today();
   study.assay = version();
+  if (!kCommit.empty()) study.git = kCommit;
   std::error_code unrelated;
   study.spec = {
       spec.text, sha256_of(spec.text),
