@@ -42,15 +42,9 @@ void lower_node(Lowering& lowering, const graph::Node& node, const graph::Attent
          node.name, attention.keys, graph::name(node.precision), attention.head_size,
          kMostSimpleKeys);
   }
-  lowering.add_step(node, fmt::format("attention {}", name(attention.operand)),
-                    {in[0], in[1], in[2]}, {out}, [=](const Addresses& at) {
-                      Attention now = attention;
-                      now.q = at.view(in[0]);
-                      now.k = at.view(in[1]);
-                      now.v = at.view(in[2]);
-                      now.out = at.view(out);
-                      return Instruction(now);
-                    });
+  Step& added = lowering.add_step(node, fmt::format("attention {}", name(attention.operand)),
+                                  {in[0], in[1], in[2]}, {out}, {});
+  added.attention = {attention, in[0], in[1], in[2], out};
 }
 
 }  // namespace assay::backend::cuda

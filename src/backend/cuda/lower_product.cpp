@@ -4,6 +4,7 @@
 #include "backend/cuda/lowering.h"
 #include "backend/cuda/operand.h"
 #include "backend/cuda/padded_image.h"
+#include "backend/cuda/product_step.h"
 #include "backend/cuda/weights.h"
 #include "backend/flops.h"
 #include "base/error.h"
@@ -15,30 +16,6 @@ namespace {
 using graph::kBiasInput;
 using graph::kResidualInput;
 using graph::kWeightInput;
-
-/// A product whose pointers are still places.
-struct ProductStep {
-  Product product;  ///< all but the pointers
-  PackedWeight weight;
-  Place a, first, residual, out;
-  Kept norm_weight, norm_bias, depthwise_weight, depthwise_bias;
-
-  [[nodiscard]] Instruction at(const Addresses& at) const {
-    Product now = product;
-    now.a = at.view(a);
-    now.first = at.view(first);
-    now.residual = at.view(residual);
-    now.out = at.view(out);
-    now.norm_weight = at.kept(norm_weight);
-    now.norm_bias = at.kept(norm_bias);
-    now.depthwise_weight = at.kept(depthwise_weight);
-    now.depthwise_bias = at.kept(depthwise_bias);
-    now.weight = at.kept<std::byte>(weight.weight);
-    now.scale = at.kept(weight.scale);
-    now.bias = at.kept(weight.bias);
-    return Instruction(now);
-  }
-};
 
 /// How `node`, a convolution, looks at its image.
 Window window_of(const Lowering& lowering, const graph::Node& node) {
@@ -80,8 +57,7 @@ void set_source(Lowering& lowering, const Operand& operand, ProductStep& step) {
   if (operand.norm != nullptr) {
     const auto& norm = std::get<graph::LayerNorm>(operand.norm->op);
     product.epsilon = static_cast<float>(norm.epsilon);
-    step.norm_weight = lowering.keep(*operand.norm, 1, "weight");
-    step.norm_bias = lowering.keep(*operand.norm, 2, "bias");
+    step.norm = operand.norm;
   }
   if (operand.depthwise != nullptr) {
     product.window = window_of(lowering, *operand.depthwise);
@@ -108,23 +84,26 @@ Place residual_of(Lowering& lowering, const graph::Node& node, Operand& operand)
 
 void add_product(Lowering& lowering, const graph::Node& node, Operand operand, ProductStep step,
                  graph::Activation activation, std::int64_t channels_padded = 0) {
-  step.weight = pack_weight(lowering.graph(), node, lowering.constants(), channels_padded);
+  refuse_int8(node);
+  step.node = &node;
+  step.channels_padded = channels_padded;
   step.residual = residual_of(lowering, node, operand);
   set_source(lowering, operand, step);
   step.out = lowering.place_output(node, operand.a);
   Product& product = step.product;
+  const graph::Dims& weight = lowering.dims(node.inputs[kWeightInput]);
   product.rows = static_cast<std::int32_t>(step.out.rows);
-  product.n = step.weight.n;
-  product.k = step.weight.k;
-  product.k_padded = step.weight.k_padded;
-  product.operand = step.weight.operand;
-  product.inverse_a_scale = step.weight.inverse_a_scale;
+  product.n = static_cast<std::int32_t>(weight[0]);
+  product.k = static_cast<std::int32_t>(graph::elements(weight) / weight[0] / weight[1] *
+                                        std::max(weight[1], channels_padded));
+  product.operand = operand_of(node.precision);
+  if (product.operand == Store::e4m3) product.inverse_a_scale = 1.0F / node.input_scales.front();
   product.act = act_of(activation);
   product.has_residual = step.residual.block >= 0 ? 1 : 0;
   Step& added = lowering.add_step(
       node, fmt::format("product{} {}", name(product.source), name(product.operand)),
-      {step.a, step.first, step.residual}, {step.out},
-      [step](const Addresses& at) { return step.at(at); });
+      {step.a, step.first, step.residual}, {step.out}, {});
+  added.product = step;
   for (const graph::Node* const folded : operand.folded) {
     added.info.flops += count_flops(lowering.graph(), *folded);
     added.info.weight_bytes += constant_bytes(lowering.graph(), *folded);

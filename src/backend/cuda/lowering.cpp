@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cuda/chains.h"
 #include "backend/cuda/fold.h"
 #include "backend/cuda/padded_image.h"
 #include "backend/cuda/weights.h"
@@ -81,9 +82,31 @@ Program Lowering::finish() {
     lower(node);
   }
   lower_outputs();
+  if (fused_ && store_ == Store::f16) join_chains(graph_, options_.max_batch, program_);
   plan_phases();
   plan_memory();
+  finish_chains(graph_, options_.max_batch, program_);
+  for (Step& step : program_.steps) finish_step(step);
   return std::move(program_);
+}
+
+/// Packs the weights of a step that has stayed alone.
+void Lowering::finish_step(Step& step) {
+  if (step.attention) {
+    step.instruction = [attention = *step.attention](const Addresses& at) {
+      return attention.at(at);
+    };
+  }
+  if (!step.product) return;
+  ProductStep product = *step.product;
+  if (product.norm != nullptr) {
+    product.norm_weight = keep(*product.norm, 1, "weight");
+    product.norm_bias = keep(*product.norm, 2, "bias");
+  }
+  product.weight =
+      pack_weight(graph_, *product.node, constants(), product.channels_padded, product.n_heads);
+  product.product.k_padded = product.weight.k_padded;
+  step.instruction = [product](const Addresses& at) { return product.at(at); };
 }
 
 void Lowering::lower_input() {
@@ -206,6 +229,7 @@ Step& Lowering::add_step(const graph::Node& node, std::string_view tactic, std::
   step.instruction = std::move(instruction);
   step.reads = std::move(reads);
   step.writes = std::move(writes);
+  step.order = program_.steps.size();
   program_.steps.push_back(std::move(step));
   return program_.steps.back();
 }

@@ -92,6 +92,7 @@ class Lowering {
   [[nodiscard]] static Strided strided(const Place& place, const graph::Dims& dims);
 
  private:
+  void finish_step(Step& step);
   void lower_input();
   void lower(const graph::Node& node);
   /// How many nodes from `first` on only unfold or fold a map, and so are no steps.

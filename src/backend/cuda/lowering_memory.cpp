@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/arena.h"
+#include "backend/cuda/chains.h"
 #include "backend/cuda/lowering.h"
 
 namespace assay::backend::cuda {
@@ -14,13 +15,20 @@ bool any_overlap(const std::vector<Place>& some, const std::vector<Place>& other
   });
 }
 
-/// Whether `later` must not begin before `earlier` is done.
+/// Whether what the step does of the first `count` steps, as they were added, writes to `place`.
+bool writes_before(const Step& step, const Place& place, std::size_t count) {
+  if (step.chain == nullptr) return step.order < count && any_overlap(step.writes, {place});
+  return std::ranges::any_of(step.chain->members, [&](const ChainMember& member) {
+    return member.writes && writes_before(member.step, place, count);
+  });
+}
+
+}  // namespace
+
 bool depends(const Step& later, const Step& earlier) {
   return any_overlap(earlier.writes, later.reads) || any_overlap(earlier.writes, later.writes) ||
          any_overlap(earlier.reads, later.writes);
 }
-
-}  // namespace
 
 void Lowering::plan_phases() {
   std::vector<Step>& steps = program_.steps;
@@ -42,9 +50,8 @@ void Lowering::find_materialized() {
   for (const auto& [value, count] : lowered_) {
     const Place& place = program_.places[value];
     Step* last = nullptr;
-    for (std::size_t i = 0; i < count; ++i) {
-      Step& step = program_.steps[i];
-      if (any_overlap(step.writes, {place}) && (last == nullptr || step.phase >= last->phase)) {
+    for (Step& step : program_.steps) {
+      if (writes_before(step, place, count) && (last == nullptr || step.phase >= last->phase)) {
         last = &step;
       }
     }

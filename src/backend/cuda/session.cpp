@@ -47,6 +47,7 @@ CudaSession::CudaSession(std::shared_ptr<const PlanData> data) : data_(std::move
     instructions_.push_back(step.instruction(addresses_));
     instructions_.back().phase = step.phase;
   }
+  upload_chains();
   launch_order_ = instructions_;
   std::ranges::stable_sort(launch_order_, {}, launch_key);
   for (const auto& [name, place] : program.outputs) {
@@ -66,6 +67,19 @@ CudaSession::CudaSession(std::shared_ptr<const PlanData> data) : data_(std::move
 }
 
 CudaSession::~CudaSession() = default;
+
+void CudaSession::upload_chains() {
+  std::vector<Chain> chains;
+  for (const Instruction& instruction : instructions_) {
+    if (instruction.op == Op::chain) chains.push_back(instruction.chain);
+  }
+  if (chains.empty()) return;
+  chains_ = DeviceBuffer(std::as_bytes(std::span<const Chain>(chains)));
+  const auto* next = reinterpret_cast<const Chain*>(chains_.data());
+  for (Instruction& instruction : instructions_) {
+    if (instruction.op == Op::chain) instruction.chain_on_device = next++;
+  }
+}
 
 std::int64_t CudaSession::input_numbers() const {
   return graph::elements(data_->graph->value(data_->graph->input).dims);

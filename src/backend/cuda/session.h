@@ -38,6 +38,7 @@ class CudaSession final : public Session {
   void check_call(const Input& input, int batch) const;
   [[nodiscard]] std::int64_t input_numbers() const;
   [[nodiscard]] Call call_of(bool rgb, int batch) const;
+  void upload_chains();
   void stage(const Input& input);
   void copy_in(bool rgb, int batch) const;
   void copy_out(int batch) const;
@@ -49,6 +50,7 @@ class CudaSession final : public Session {
 
   std::shared_ptr<const PlanData> data_;
   Stream stream_;
+  DeviceBuffer chains_;  ///< the instructions of that kind
   DeviceBuffer arena_;
   DeviceBuffer rgb_;     ///< the call's pixels, or the
   DeviceBuffer tensor_;  ///< call's normalized ones

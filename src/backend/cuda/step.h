@@ -1,6 +1,8 @@
 #pragma once
 /// What a plan is made of: steps, each one instruction once it is known where memory lies.
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "backend/cuda/constants.h"
 #include "backend/cuda/kernels/instruction.h"
 #include "backend/cuda/place.h"
+#include "backend/cuda/product_step.h"
 
 namespace assay::backend::cuda {
 
@@ -36,13 +39,22 @@ struct Addresses {
   }
 };
 
+struct ChainPlan;
+
 struct Step {
   StepInfo info;
   std::function<Instruction(const Addresses& at)> instruction;
+  std::optional<ProductStep> product;      ///< where the step is one that may join a chain
+  std::optional<AttentionStep> attention;  ///< the same
+  std::shared_ptr<ChainPlan> chain;        ///< where the step is several
   std::vector<Place> reads;
   std::vector<Place> writes;
+  std::size_t order = 0;  ///< when it was added
   int phase = 0;
   std::vector<graph::ValueId> materialized;  ///< values that are complete after it
 };
+
+/// Whether `later` must not begin before `earlier` is done.
+bool depends(const Step& later, const Step& earlier);
 
 }  // namespace assay::backend::cuda

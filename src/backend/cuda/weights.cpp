@@ -45,19 +45,6 @@ std::vector<T> padded(std::vector<T> numbers, std::int64_t channels, std::int64_
   return wide;
 }
 
-/// Rows of `k` codes as rows of `k_padded`.
-template <typename Code>
-Kept keep_rows(std::span<const Code> codes, const PackedWeight& packed, ConstantPool& pool) {
-  const auto k = static_cast<std::size_t>(packed.k);
-  const auto padded = static_cast<std::size_t>(packed.k_padded);
-  std::vector<Code> rows(static_cast<std::size_t>(packed.n) * padded);
-  for (std::size_t n = 0; n < static_cast<std::size_t>(packed.n); ++n) {
-    std::copy_n(codes.begin() + static_cast<std::ptrdiff_t>(n * k), k,
-                rows.begin() + static_cast<std::ptrdiff_t>(n * padded));
-  }
-  return pool.keep(std::as_bytes(std::span<const Code>(rows)));
-}
-
 template <typename Format>
 std::vector<typename Format::Code> encoded(const graph::Node& node,
                                            std::span<const float> numbers) {
@@ -75,18 +62,42 @@ std::vector<typename Format::Code> encoded(const graph::Node& node,
   return codes;
 }
 
+template <typename T>
+std::vector<std::byte> bytes_of_all(const std::vector<T>& numbers) {
+  const auto bytes = std::as_bytes(std::span<const T>(numbers));
+  return {bytes.begin(), bytes.end()};
+}
+
 /// The codes of an fp8 weight, as stored, and what their products are to be multiplied by.
-void pack_fp8(const graph::Graph& graph, const graph::Node& node, std::int64_t taps,
-              std::int64_t channels, PackedWeight& packed, ConstantPool& pool) {
+void read_fp8(const graph::Graph& graph, const graph::Node& node, std::int64_t taps,
+              std::int64_t channels, HostWeight& host) {
   const std::span<const std::byte> codes = graph.value(node.inputs[kWeightInput]).constant->bytes;
-  packed.weight = keep_rows<std::byte>(
-      padded(taps_first(codes, packed.n, taps), channels, packed.k / taps), packed, pool);
+  host.rows = padded(taps_first(codes, host.n, taps), channels, host.k / taps);
   const float a_scale = node.input_scales.front();
-  packed.inverse_a_scale = 1.0F / a_scale;
-  std::vector<float> scales = constant_input(graph, node, kWeightScaleInput, "weight scale");
-  scales.resize(static_cast<std::size_t>(packed.n), scales.front());
-  for (float& scale : scales) scale *= a_scale;
-  packed.scale = pool.keep(std::span<const float>(scales));
+  host.inverse_a_scale = 1.0F / a_scale;
+  host.scale = constant_input(graph, node, kWeightScaleInput, "weight scale");
+  host.scale.resize(static_cast<std::size_t>(host.n), host.scale.front());
+  for (float& scale : host.scale) scale *= a_scale;
+}
+
+/// `groups` runs of `bytes` bytes each, `padded` bytes apart, zeros between them.
+std::vector<std::byte> spread(std::span<const std::byte> runs, std::size_t bytes,
+                              std::size_t padded) {
+  const std::size_t count = runs.size() / bytes;
+  std::vector<std::byte> out(count * padded);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::copy_n(runs.begin() + static_cast<std::ptrdiff_t>(i * bytes), bytes,
+                out.begin() + static_cast<std::ptrdiff_t>(i * padded));
+  }
+  return out;
+}
+
+std::vector<float> spread(const std::vector<float>& numbers, const HeadPadding& heads) {
+  const auto width = static_cast<std::size_t>(heads.width);
+  const auto wide = static_cast<std::size_t>(heads.padded);
+  std::vector<float> out(numbers.size() / width * wide);
+  for (std::size_t i = 0; i < numbers.size(); ++i) out[i / width * wide + i % width] = numbers[i];
+  return out;
 }
 
 }  // namespace
@@ -108,40 +119,78 @@ Store operand_of(graph::Precision precision) {
   fail(ErrorKind::internal, "no kernel of the cuda backend takes {}", graph::name(precision));
 }
 
-PackedWeight pack_weight(const graph::Graph& graph, const graph::Node& node, ConstantPool& pool,
-                         std::int64_t channels_padded) {
-  if (node.precision == graph::Precision::int8) {
-    fail(ErrorKind::unsupported,
-         "{}: is int8, which the cuda backend has no kernels for: use cpu, or build with a recipe "
-         "without int8",
-         node.name);
-  }
+void refuse_int8(const graph::Node& node) {
+  if (node.precision != graph::Precision::int8) return;
+  fail(ErrorKind::unsupported,
+       "{}: is int8, which the cuda backend has no kernels for: use cpu, or build with a recipe "
+       "without int8",
+       node.name);
+}
+
+HostWeight host_weight(const graph::Graph& graph, const graph::Node& node,
+                       std::int64_t channels_padded) {
   const graph::Value& weight = graph.value(node.inputs[kWeightInput]);
   if (!weight.constant) constant_input(graph, node, kWeightInput, "weight");
   const graph::Dims& dims = weight.dims;
   const std::int64_t taps = dims.size() == 4 ? dims[2] * dims[3] : 1;
-  PackedWeight packed;
-  packed.operand = operand_of(node.precision);
-  packed.n = static_cast<std::int32_t>(dims[0]);
+  HostWeight host;
+  host.operand = operand_of(node.precision);
+  host.n = static_cast<std::int32_t>(dims[0]);
   const std::int64_t channels = dims[1];
   const std::int64_t wide = std::max(channels, channels_padded);
-  packed.k = static_cast<std::int32_t>(wide * taps);
-  const auto unit = static_cast<std::int32_t>(kRowBytes / bytes_of(packed.operand));
-  packed.k_padded = (packed.k + unit - 1) / unit * unit;
-  packed.bias = pool.keep(constant_input(graph, node, kBiasInput, "bias"));
-  if (packed.operand == Store::e4m3) {
-    pack_fp8(graph, node, taps, channels, packed, pool);
-    return packed;
+  host.k = static_cast<std::int32_t>(wide * taps);
+  host.bias = constant_input(graph, node, kBiasInput, "bias");
+  if (host.operand == Store::e4m3) {
+    read_fp8(graph, node, taps, channels, host);
+    return host;
   }
   const std::vector<float> numbers =
       padded(channels_last(graph::weight_numbers(graph, node), dims[0], taps), channels, wide);
-  if (packed.operand == Store::f32) {
-    packed.weight = keep_rows<float>(numbers, packed, pool);
-  } else if (packed.operand == Store::bf16) {
-    packed.weight = keep_rows<std::uint16_t>(encoded<numerics::Bf16>(node, numbers), packed, pool);
+  if (host.operand == Store::f32) {
+    host.rows = bytes_of_all(numbers);
+  } else if (host.operand == Store::bf16) {
+    host.rows = bytes_of_all(encoded<numerics::Bf16>(node, numbers));
   } else {
-    packed.weight = keep_rows<std::uint16_t>(encoded<numerics::Fp16>(node, numbers), packed, pool);
+    host.rows = bytes_of_all(encoded<numerics::Fp16>(node, numbers));
   }
+  return host;
+}
+
+HostWeight with_padded_heads(HostWeight weight, HeadPadding n_heads, HeadPadding k_heads) {
+  const auto each = static_cast<std::size_t>(bytes_of(weight.operand));
+  if (k_heads.width != k_heads.padded) {
+    weight.rows = spread(weight.rows, static_cast<std::size_t>(k_heads.width) * each,
+                         static_cast<std::size_t>(k_heads.padded) * each);
+    weight.k = weight.k / k_heads.width * k_heads.padded;
+  }
+  if (n_heads.width != n_heads.padded) {
+    const std::size_t row = static_cast<std::size_t>(weight.k) * each;
+    weight.rows = spread(weight.rows, static_cast<std::size_t>(n_heads.width) * row,
+                         static_cast<std::size_t>(n_heads.padded) * row);
+    weight.n = weight.n / n_heads.width * n_heads.padded;
+    weight.bias = spread(weight.bias, n_heads);
+    weight.scale = spread(weight.scale, n_heads);
+  }
+  return weight;
+}
+
+PackedWeight pack_weight(const graph::Graph& graph, const graph::Node& node, ConstantPool& pool,
+                         std::int64_t channels_padded, HeadPadding n_heads) {
+  const HostWeight host =
+      with_padded_heads(host_weight(graph, node, channels_padded), n_heads, HeadPadding{});
+  PackedWeight packed;
+  packed.operand = host.operand;
+  packed.n = host.n;
+  packed.k = host.k;
+  packed.inverse_a_scale = host.inverse_a_scale;
+  const auto each = static_cast<std::size_t>(bytes_of(host.operand));
+  const std::size_t row = static_cast<std::size_t>(host.k) * each;
+  constexpr std::size_t kUnit = kRowBytes;
+  const std::size_t wide = (row + kUnit - 1) / kUnit * kUnit;
+  packed.k_padded = static_cast<std::int32_t>(wide / each);
+  packed.bias = pool.keep(std::span<const float>(host.bias));
+  packed.scale = pool.keep(std::span<const float>(host.scale));
+  packed.weight = pool.keep(std::span<const std::byte>(spread(host.rows, row, wide)));
   return packed;
 }
 

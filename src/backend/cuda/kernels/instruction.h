@@ -1,28 +1,10 @@
 #pragma once
 /// What the host tells the device to do: one instruction a step, plain data that a kernel takes by
 /// value. Every pointer is the device's. Host and device code include this.
-#include <cstddef>
-#include <cstdint>
+#include "backend/cuda/kernels/chain.h"
+#include "backend/cuda/kernels/view.h"
 
 namespace assay::backend::cuda {
-
-/// How numbers lie in memory.
-enum class Store : std::int32_t { f16, bf16, f32, e4m3, u8 };
-
-constexpr int bytes_of(Store store) {
-  return store == Store::f32 ? 4 : store == Store::f16 || store == Store::bf16 ? 2 : 1;
-}
-
-/// Rows of numbers, image after image. Columns lie next to each other.
-struct View {
-  void* data = nullptr;           ///< row 0 of image 0
-  std::int64_t image_stride = 0;  ///< in numbers; 0: every image reads the same rows
-  std::int32_t row_stride = 0;    ///< in numbers
-  Store store = Store::f16;
-  float scale = 1.0F;  ///< at e4m3: number = scale × code
-};
-
-enum class Act : std::int32_t { none, gelu, silu };
 
 /// Where the rows of a product's first operand come from.
 enum class Source : std::int32_t {
@@ -30,13 +12,6 @@ enum class Source : std::int32_t {
   layer_norm,   ///< act(layer_norm(a row))
   convolution,  ///< the pixels under the kernel, of the image `a`: [in_height × in_width, channels]
   depthwise,    ///< what a depthwise convolution makes of the image `a`: k channels
-};
-
-struct Window {  ///< how a convolution looks at its image
-  std::int32_t in_height = 0, in_width = 0, channels = 0;
-  std::int32_t out_width = 0;
-  std::int32_t kernel_height = 0, kernel_width = 0;
-  std::int32_t stride_y = 1, stride_x = 1, pad_y = 0, pad_x = 0, dilation_y = 1, dilation_x = 1;
 };
 
 /// Pixels as a call hands them in: 8-bit, or normalized fp32 where `rgb` is null.
@@ -171,13 +146,16 @@ enum class Op : std::int32_t {
   rowwise,
   grouped,
   resize,
-  mean
+  mean,
+  chain
 };
 
 struct Instruction {
   Op op = Op::copy;
   /// Instructions of one phase need nothing of each other; a phase needs all those before it.
   std::int32_t phase = 0;
+  const Chain* chain_on_device =
+      nullptr;  ///< where `chain` lies there: kernels read it, long as it is
   union {
     Product product;
     Attention attention;
@@ -188,6 +166,7 @@ struct Instruction {
     Grouped grouped;
     Resize resize;
     Mean mean;
+    Chain chain;
   };
   Instruction() : copy() {}
   explicit Instruction(const Product& x) : op(Op::product), product(x) {}
@@ -199,6 +178,7 @@ struct Instruction {
   explicit Instruction(const Grouped& x) : op(Op::grouped), grouped(x) {}
   explicit Instruction(const Resize& x) : op(Op::resize), resize(x) {}
   explicit Instruction(const Mean& x) : op(Op::mean), mean(x) {}
+  explicit Instruction(const Chain& x) : op(Op::chain), chain(x) {}
 };
 
 /// What a call adds to the instructions.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backend/cuda/kernels/attention.cuh"
+#include "backend/cuda/kernels/chain_kernel.h"
 #include "backend/cuda/kernels/gate.cuh"
 #include "backend/cuda/kernels/grouped.cuh"
 #include "backend/cuda/kernels/launch.h"
@@ -200,8 +201,21 @@ cudaError_t allow_shared(Kernel kernel) {
 
 }  // namespace
 
+/// Chains of one phase, as many as one kernel takes.
+static std::size_t chains_together(std::span<const Instruction> instructions) {
+  const Instruction& first = instructions.front();
+  std::size_t count = 1;
+  while (count < std::min<std::size_t>(instructions.size(), kMostChains) &&
+         instructions[count].op == Op::chain && instructions[count].phase == first.phase &&
+         go_together(instructions[count].chain, first.chain)) {
+    ++count;
+  }
+  return count;
+}
+
 std::size_t together(std::span<const Instruction> instructions, const Call& call) {
   const Instruction& first = instructions.front();
+  if (first.op == Op::chain) return chains_together(instructions);
   if (first.op != Op::product) return 1;
   const ProductsKernel kernel = group_kernel_for(first.product);
   if (kernel == nullptr || is_large(first.product, call)) return 1;
@@ -226,6 +240,8 @@ cudaError_t launch(std::span<const Instruction> group, const Call& call, bool ov
       return launch_kernel(kernel_for(instruction.attention), instruction.attention, call,
                            tiles(instruction.attention, call.batch),
                            shared_bytes(instruction.attention, call.batch), overlap, stream);
+    case Op::chain:
+      return launch_chains(group, call, overlap, stream);
     case Op::copy:
       return launch_step(instruction.copy, call, overlap, stream);
     case Op::normalize:
@@ -245,6 +261,7 @@ cudaError_t launch(std::span<const Instruction> group, const Call& call, bool ov
 }
 
 cudaError_t prepare_kernels() {
+  if (const cudaError_t error = prepare_chains(); error != cudaSuccess) return error;
   for (const Store operand : {Store::f16, Store::bf16, Store::e4m3, Store::f32}) {
     for (const Source source :
          {Source::rows, Source::layer_norm, Source::convolution, Source::depthwise}) {

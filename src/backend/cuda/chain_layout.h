@@ -1,0 +1,17 @@
+#pragma once
+/// How a chain is cut into tiles and clusters, and what lies where in shared memory.
+#include "backend/cuda/chains.h"
+
+namespace assay::backend::cuda {
+
+/// Fills `plan.chain` but for its pointers. False where `tile_rows` rows and a cluster of `cluster`
+/// blocks need more shared memory than a block has.
+bool lay_out(ChainPlan& plan, int tile_rows, int cluster);
+
+/// What a call takes, in clock cycles and round: good for comparing layouts of one chain.
+double estimated_cycles(const Chain& chain, int batch, int blocks_at_once);
+
+/// Keeps weights and constants of a chain that is laid out.
+void pack(const graph::Graph& graph, ConstantPool& pool, ChainPlan& plan);
+
+}  // namespace assay::backend::cuda

@@ -1,0 +1,412 @@
+#include "backend/cuda/chains.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "backend/cuda/kernels/chain_shape.h"
+#include "base/error.h"
+
+namespace assay::backend::cuda {
+namespace {
+
+/// A product of its own becomes a chain of one up to this many rows: then its columns and weights
+/// are spread over a cluster.
+constexpr std::int64_t kMostRowsAlone = 4096;
+
+/// Whether both are the same rows in memory. What works row by row need not know of maps.
+bool same_rows(const Place& a, const Place& b) {
+  return a.block == b.block && a.offset == b.offset && a.rows == b.rows && a.width == b.width &&
+         a.row_stride == b.row_stride;
+}
+
+/// Which row of `whole` is the first that `p` reads, if it reads all from there on.
+std::optional<int> first_row(const ProductStep& p, const Place& whole) {
+  if (same_rows(p.a, whole)) return 0;
+  if (whole.rows < 2 || !same_rows(p.a, rows_of(whole, 1, whole.rows - 1))) return std::nullopt;
+  return p.residual.block < 0 ? std::optional(1) : std::nullopt;
+}
+
+class Joiner {
+ public:
+  Joiner(const graph::Graph& graph, int max_batch, Program& program)
+      : graph_(graph), max_batch_(max_batch), program_(program), steps_(program.steps) {}
+
+  void run() {
+    split_firsts();
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].chain != nullptr || !begin(i)) continue;
+      while (members_.size() < kMostStages && extend()) {
+      }
+      if (is_worth_it()) replace();
+    }
+  }
+
+ private:
+  struct Open {  ///< a member, by where its step is in the list
+    std::size_t index = 0;
+    ChainMember member;
+  };
+
+  // ---- what can be a member ---------------------------------------------------------------------
+
+  [[nodiscard]] const Block& block_of(const Place& place) const {
+    return program_.blocks[static_cast<std::size_t>(place.block)];
+  }
+  /// Whether rows begin at whole units of `numbers`.
+  [[nodiscard]] static bool aligned(const Place& place, std::int64_t numbers) {
+    return place.offset % numbers == 0 && place.row_stride % numbers == 0;
+  }
+  [[nodiscard]] bool octets(const Place& place) const {
+    return place.block < 0 || (block_of(place).store == Store::f16 && aligned(place, 8));
+  }
+  [[nodiscard]] bool quads(const Place& place) const {
+    if (place.block < 0) return true;
+    const Store store = block_of(place).store;
+    return (store == Store::f16 || store == Store::f32) && !block_of(place).constant &&
+           aligned(place, kQuad);
+  }
+
+  /// But for where its rows come from.
+  [[nodiscard]] bool can_join(const Step& step) const {
+    if (!step.product || step.product->first.block >= 0) return false;
+    const ProductStep& p = *step.product;
+    const Product& product = p.product;
+    if (product.operand != Store::f16 && product.operand != Store::e4m3) return false;
+    if (product.n % kQuad != 0 || product.k % 8 != 0 || !quads(p.out)) return false;
+    if (p.residual.block >= 0 && (!quads(p.residual) || block_of(p.residual).store != Store::f16)) {
+      return false;
+    }
+    return p.norm == nullptr || product.k <= kWidestChainNorm;
+  }
+
+  [[nodiscard]] bool can_begin(const Step& step) const {
+    if (!can_join(step)) return false;
+    const ProductStep& p = *step.product;
+    if (!octets(p.a)) return false;
+    switch (p.product.source) {
+      case Source::rows:
+        return p.product.operand == Store::f16 || p.product.k <= kWidestChainNorm;
+      case Source::layer_norm:
+        return true;
+      case Source::convolution:
+        return p.product.operand == Store::f16 && p.product.window.channels % 8 == 0;
+      case Source::depthwise:
+        return false;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool can_attend(const AttentionStep& step) const {
+    const Attention& a = step.attention;
+    return a.operand == Store::f16 && a.keys <= kMostChainKeys &&
+           round_up(a.head_size, 8) <= kMostChainHead && block_of(step.q).store == Store::f16 &&
+           block_of(step.k).store == Store::f16 && block_of(step.v).store == Store::f16;
+  }
+  [[nodiscard]] static bool in_octets(const AttentionStep& step) {
+    return step.attention.head_size % 8 == 0 && aligned(step.q, 8) && aligned(step.k, 8) &&
+           aligned(step.v, 8);
+  }
+
+  // ---- growing ----------------------------------------------------------------------------------
+
+  bool begin(std::size_t index) {
+    members_.clear();
+    open_.clear();
+    const Step& step = steps_[index];
+    if (step.attention ? !can_attend(*step.attention) : !can_begin(step)) return false;
+    members_.push_back({index, {step}});
+    open_.push_back(0);
+    return true;
+  }
+
+  [[nodiscard]] bool has(std::size_t index) const {
+    return std::ranges::any_of(members_, [&](const Open& m) { return m.index == index; });
+  }
+
+  bool extend() {
+    for (std::size_t i = members_.front().index + 1; i < steps_.size(); ++i) {
+      if (has(i) || steps_[i].chain != nullptr) continue;
+      std::optional<ChainMember> member =
+          steps_[i].attention ? as_attention(steps_[i]) : as_product(steps_[i]);
+      if (!member || !can_follow(steps_[i])) continue;
+      members_.push_back({i, *std::move(member)});
+      if (!position()) {
+        members_.pop_back();
+        continue;
+      }
+      const ChainMember& added = members_.back().member;
+      if (!added.again) {
+        members_[static_cast<std::size_t>(added.from)].member.shares = true;
+        open_.clear();
+      }
+      open_.push_back(static_cast<int>(members_.size()) - 1);
+      return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] static const Place& out_of(const Step& step) {
+    return step.attention ? step.attention->out : step.product->out;
+  }
+
+  [[nodiscard]] std::optional<ChainMember> as_product(const Step& step) const {
+    if (!can_join(step)) return std::nullopt;
+    const ProductStep& p = *step.product;
+    if (p.product.source != Source::rows && p.product.source != Source::layer_norm) {
+      return std::nullopt;
+    }
+    for (const int open : open_) {
+      const Open& before = members_[static_cast<std::size_t>(open)];
+      if (before.member.view_row != 0) continue;
+      const Place& out = out_of(before.member.step);
+      const auto row = first_row(p, out);
+      if (row) return ChainMember{step, true, false, false, false, open, *row};
+    }
+    return as_sibling(step);
+  }
+
+  /// A product of the rows that the newest members read, as those were made ready for them.
+  [[nodiscard]] std::optional<ChainMember> as_sibling(const Step& step) const {
+    const ChainMember& reader = members_[static_cast<std::size_t>(open_.front())].member;
+    if (!reader.step.product) return std::nullopt;
+    const ProductStep& p = *step.product;
+    const ProductStep& q = *reader.step.product;
+    if (p.a != q.a || p.norm != q.norm || p.product.source != q.product.source ||
+        p.product.operand != q.product.operand ||
+        p.product.inverse_a_scale != q.product.inverse_a_scale ||
+        p.product.source_act != q.product.source_act || p.product.k != q.product.k) {
+      return std::nullopt;
+    }
+    return ChainMember{step, reader.reads, true, false, false, reader.from, reader.view_row};
+  }
+
+  /// Attention whose queries a member left in shared memory, of a tile that is alone.
+  [[nodiscard]] std::optional<ChainMember> as_attention(const Step& step) const {
+    const AttentionStep& a = *step.attention;
+    if (!can_attend(a) || !in_octets(a) || a.attention.head_size % 16 != 0 || a.q.rows > 16) {
+      return std::nullopt;
+    }
+    for (const int open : open_) {
+      if (a.q == out_of(members_[static_cast<std::size_t>(open)].member.step)) {
+        return ChainMember{step, true, false, false, false, open, 0};
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Whether memory lets it come after the members. With one tile a barrier of its blocks orders
+  /// all; with several nothing orders those.
+  [[nodiscard]] bool can_follow(const Step& step) const {
+    const std::int64_t rows = out_of(members_.front().member.step).rows;
+    const bool alone = rows <= 16;
+    for (const Open& other : members_) {
+      const Step& before = other.member.step;
+      const Place residual = step.product ? step.product->residual : Place{};
+      for (const Place& read : step.reads) {
+        if (!overlap(read, out_of(before))) continue;
+        const bool as_rows = step.product ? read == step.product->a : read == step.attention->q;
+        const bool own = read == residual && same_rows(residual, out_of(before)) &&
+                         before.product && before.product->product.n == step.product->product.n;
+        const bool keys = alone && step.attention.has_value();
+        if (!as_rows && !own && !keys) return false;
+      }
+      for (const Place& write : step.writes) {
+        for (const Place& read : before.reads) {
+          if (overlap(write, read) && !alone) return false;
+        }
+        if (overlap(write, out_of(before))) return false;
+      }
+    }
+    return true;
+  }
+
+  // ---- where it goes ----------------------------------------------------------------------------
+
+  /// The member at whose place all of them can run: nothing between them and that place minds.
+  [[nodiscard]] std::optional<std::size_t> position() const {
+    for (auto pivot = members_.rbegin(); pivot != members_.rend(); ++pivot) {
+      if (std::ranges::all_of(members_,
+                              [&](const Open& m) { return can_move(m.index, pivot->index); })) {
+        return pivot->index;
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] bool can_move(std::size_t from, std::size_t to) const {
+    for (std::size_t i = std::min(from, to); i <= std::max(from, to); ++i) {
+      if (i == from || has(i)) continue;
+      if (from < to ? depends(steps_[i], steps_[from]) : depends(steps_[from], steps_[i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool is_worth_it() {
+    for (const Open& open : members_) {
+      const Step& step = open.member.step;
+      if (step.attention && is_read_elsewhere(step.attention->out)) return false;
+    }
+    Step& first = members_.front().member.step;
+    if (first.attention) return members_.size() > 1 && make_octets();
+    const std::int64_t rows = out_of(first).rows * max_batch_;
+    return members_.size() > 1 || rows <= kMostRowsAlone;
+  }
+
+  void replace() {
+    const std::size_t at = *position();
+    const auto plan = std::make_shared<ChainPlan>();
+    Step joined;
+    for (Open& open : members_) {
+      ChainMember& member = open.member;
+      member.writes = is_read_elsewhere(out_of(member.step));
+      add_member(member, joined);
+      plan->members.push_back(std::move(member));
+    }
+    joined.info.tactic = fmt::format("chain of {}", plan->members.size());
+    joined.chain = plan;
+    std::vector<Step> kept;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (i == at) kept.push_back(joined);
+      if (!has(i)) kept.push_back(std::move(steps_[i]));
+    }
+    steps_ = std::move(kept);
+  }
+
+  void add_member(const ChainMember& member, Step& joined) const {
+    const Step& step = member.step;
+    StepInfo& info = joined.info;
+    info.name = info.name.empty() ? step.info.name : info.name;
+    info.operation =
+        info.operation.empty() ? step.info.operation : info.operation + "+" + step.info.operation;
+    info.output = step.info.output;
+    info.flops += step.info.flops;
+    info.weight_bytes += step.info.weight_bytes;
+    for (const Place& read : step.reads) {
+      const bool inside =
+          member.reads && (step.product ? read == step.product->a : read == step.attention->q);
+      if (read.block >= 0 && !inside) joined.reads.push_back(read);
+    }
+    if (member.writes) joined.writes.push_back(out_of(step));
+  }
+
+  /// Whether what is at `place` is read by others than those that find it in shared memory.
+  [[nodiscard]] bool is_read_elsewhere(const Place& place) const {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const auto member = std::ranges::find(members_, i, &Open::index);
+      for (const Place& read : steps_[i].reads) {
+        if (!overlap(read, place)) continue;
+        if (member == members_.end() || !finds_in_shared(member->member, read)) return true;
+      }
+    }
+    return std::ranges::any_of(program_.outputs,
+                               [&](const auto& out) { return overlap(out.second, place); });
+  }
+  [[nodiscard]] static bool finds_in_shared(const ChainMember& member, const Place& read) {
+    const Step& step = member.step;
+    return member.reads && (step.product ? read == step.product->a : read == step.attention->q);
+  }
+
+  // ---- rewriting --------------------------------------------------------------------------------
+
+  /// A product whose row 0 lies elsewhere becomes two: row 0 may be known late, and others early.
+  void split_firsts() {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (!steps_[i].product || steps_[i].product->first.block < 0) continue;
+      const ProductStep p = *steps_[i].product;
+      if (p.residual.block >= 0) continue;
+      Step first = steps_[i];
+      narrow(first, p.first, rows_of(p.out, 0, 1));
+      narrow(steps_[i], p.a, rows_of(p.out, 1, p.out.rows - 1));
+      steps_[i].info.name += ".rest";
+      steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(first));
+      ++i;
+    }
+  }
+  static void narrow(Step& step, Place a, Place out) {
+    const double share =
+        static_cast<double>(out.rows) / static_cast<double>(step.product->out.rows);
+    step.info.flops =
+        static_cast<decltype(step.info.flops)>(static_cast<double>(step.info.flops) * share);
+    step.product->a = a;
+    step.product->first = {};
+    step.product->product.has_first = 0;
+    step.product->product.rows = static_cast<std::int32_t>(out.rows);
+    step.product->out = out;
+    step.reads = {a};
+    step.writes = {out};
+  }
+
+  /// Heads that are no whole octets get zeros behind them, where the projections allow it.
+  bool make_octets() {
+    AttentionStep& attention = *members_.front().member.step.attention;
+    if (in_octets(attention)) return true;
+    Attention& a = attention.attention;
+    const std::int64_t width = static_cast<std::int64_t>(a.heads) * a.head_size;
+    const auto reads_it = [&](const Step& step) {
+      return std::ranges::any_of(step.reads,
+                                 [&](const Place& p) { return overlap(p, attention.q); });
+    };
+    if (std::ranges::count_if(steps_, reads_it) != 1) return false;
+    const auto producer = std::ranges::find_if(steps_, [&](const Step& step) {
+      return std::ranges::any_of(step.writes,
+                                 [&](const Place& p) { return overlap(p, attention.q); });
+    });
+    ProductStep* const made = projection(*producer);
+    if (made == nullptr || made->out.width != 3 * width || made->residual.block >= 0 ||
+        attention.q != columns_of(made->out, 0, width) ||
+        attention.k != columns_of(made->out, width, width) ||
+        attention.v != columns_of(made->out, 2 * width, width)) {
+      return false;
+    }
+    ProductStep& project = *members_[1].member.step.product;
+    if (project.norm != nullptr) return false;
+    const HeadPadding heads{a.head_size, round_up(a.head_size, 8)};
+    Place wide = made->out;
+    wide.width = wide.row_stride = made->out.width / heads.width * heads.padded;
+    wide.offset = 0;
+    program_.blocks.push_back({wide.rows * wide.width, Store::f16});
+    wide.block = static_cast<int>(program_.blocks.size()) - 1;
+    made->n_heads = heads;
+    made->product.n = static_cast<std::int32_t>(wide.width);
+    std::ranges::replace(producer->writes, made->out, wide);
+    made->out = wide;
+    if (producer->chain != nullptr) {
+      producer->chain->members.back().step.writes = {wide};
+    }
+    project.k_heads = heads;
+    project.product.k = project.product.k / heads.width * heads.padded;
+    const std::int64_t each = static_cast<std::int64_t>(a.heads) * heads.padded;
+    attention.q = columns_of(wide, 0, each);
+    attention.k = columns_of(wide, each, each);
+    attention.v = columns_of(wide, 2 * each, each);
+    a.head_size = heads.padded;
+    Step& step = members_.front().member.step;
+    step.reads = {attention.q, attention.k, attention.v};
+    steps_[members_.front().index].reads = step.reads;
+    return true;
+  }
+  /// The product that a step ends with.
+  static ProductStep* projection(Step& step) {
+    if (step.product) return &*step.product;
+    if (step.chain == nullptr || !step.chain->members.back().step.product) return nullptr;
+    return &*step.chain->members.back().step.product;
+  }
+
+  static constexpr std::int64_t kQuad = 4;
+
+  const graph::Graph& graph_;
+  int max_batch_;
+  Program& program_;
+  std::vector<Step>& steps_;
+  std::vector<Open> members_;
+  std::vector<int> open_;  ///< members whose output the next may read
+};
+
+}  // namespace
+
+void join_chains(const graph::Graph& graph, int max_batch, Program& program) {
+  Joiner(graph, max_batch, program).run();
+}
+
+}  // namespace assay::backend::cuda
