@@ -31,11 +31,6 @@ __device__ inline void load_shared4(std::uint32_t (&words)[4], std::uint32_t add
 __device__ inline void store_shared(std::uint32_t address, std::uint32_t word) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
 }
-__device__ inline void store_shared4(std::uint32_t address, const float (&x)[4]) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(x[0]), "f"(x[1]),
-               "f"(x[2]), "f"(x[3])
-               : "memory");
-}
 /// Four 8 × 8 matrices of 16-bit numbers; lane l names row l % 8 of matrix l / 8.
 __device__ inline void store_matrices(std::uint32_t address, std::uint32_t a, std::uint32_t b,
                                       std::uint32_t c, std::uint32_t d) {

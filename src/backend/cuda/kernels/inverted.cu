@@ -31,10 +31,8 @@ Kernel kernel_for(const InvertedTiling& tiling, int stride, int resident) {
   return resident == 1 ? kernel_for<2, 1>(tiling) : kernel_for<2, 2>(tiling);
 }
 
-}  // namespace
-
-cudaError_t launch_inverted(const Inverted& step, const InvertedTiling& tiling, int batch,
-                            bool overlap, cudaStream_t stream) {
+cudaError_t launch_tiles(const Inverted& step, const InvertedTiling& tiling, int batch,
+                         bool overlap, cudaStream_t stream) {
   InvertedLaunch launch;
   launch.step = step;
   launch.layout = group_layout(step.channels, step.out_channels);
@@ -63,8 +61,10 @@ cudaError_t launch_inverted(const Inverted& step, const InvertedTiling& tiling, 
   return cudaLaunchKernelEx(&config, kernel_for(tiling, step.stride, resident), launch);
 }
 
+}  // namespace
+
 cudaError_t launch_inverted(const Inverted& step, int batch, bool overlap, cudaStream_t stream) {
-  return launch_inverted(step, tiling_for(step, batch), batch, overlap, stream);
+  return launch_tiles(step, tiling_for(step, batch), batch, overlap, stream);
 }
 
 cudaError_t prepare_inverted_kernels() {

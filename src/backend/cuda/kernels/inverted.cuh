@@ -80,7 +80,7 @@ class InvertedTile {
     // From here on the others may write over this block's expanded map.
     if (split_ > 1) arrive_at_cluster();
     project();
-    if (s_.sources > 1) add_up();
+    if (split_ > 1) add_up();
   }
 
  private:
@@ -293,22 +293,19 @@ class InvertedTile {
     }
   }
 
-  /// The third pass: a piece is a strip of output channels of 16 pixels, of some of the groups.
+  /// The third pass: a piece is a strip of output channels of 16 pixels. Sharing its depth among
+  /// warps, too, takes longer: adding up what they have is yet more code to fetch.
   __device__ void project() {
-    const int strips = strips_of(v_.out_channels);
-    const int deep = s_.deep;
     bool waited = split_ == 1;
 #pragma unroll 1
-    for (int piece = static_cast<int>(threadIdx.x) / 32; piece < strips * kBands * deep;
-         piece += kInvertedWarps) {
-      const int slice = piece & (deep - 1);
-      const int tile = piece >> (__ffs(deep) - 1);
-      const int band = tile % kBands;
-      const int strip = tile / kBands;
+    for (int piece = static_cast<int>(threadIdx.x) / 32;
+         piece < strips_of(v_.out_channels) * kBands; piece += kInvertedWarps) {
+      const int band = piece % kBands;
+      const int strip = piece / kBands;
       float sums[2][2][4] = {};
       std::uint32_t left_at =
-          matrix_at(base_ + s_.narrow + band * 16 * s_.wide_pitch + slice * 32, s_.wide_pitch);
-      std::uint32_t right_at = group_at(slice) + layout_.project + strip * 512 + lane_ * 16;
+          matrix_at(base_ + s_.narrow + band * 16 * s_.wide_pitch, s_.wide_pitch);
+      std::uint32_t right_at = base_ + layout_.project + strip * 512 + lane_ * 16;
       const auto multiply = [&](float(&sum)[2][4]) {
         std::uint32_t left[4];
         std::uint32_t right[4];
@@ -316,55 +313,45 @@ class InvertedTile {
         load_shared4(right, right_at);
         multiply_add<__half>(sum[0], left, right[0], right[1]);
         multiply_add<__half>(sum[1], left, right[2], right[3]);
-        left_at += deep * 32;
-        right_at += deep * layout_.bytes;
+        left_at += 32;
+        right_at += layout_.bytes;
       };
-      int group = slice;
+      int group = 0;
 #pragma unroll 1
-      for (; group + 3 * deep < groups_; group += 4 * deep) {
+      for (; group + 3 < groups_; group += 4) {
         multiply(sums[0]);
         multiply(sums[1]);
         multiply(sums[0]);
         multiply(sums[1]);
       }
 #pragma unroll 1
-      for (; group < groups_; group += deep) multiply(sums[0]);
+      for (; group < groups_; ++group) multiply(sums[0]);
 #pragma unroll
       for (int i = 0; i < 8; ++i) sums[0][i / 4][i % 4] += sums[1][i / 4][i % 4];
-      if (s_.sources == 1) {
+      if (split_ == 1) {
         write(band, strip, sums[0]);
         continue;
       }
       if (!waited) wait_for_cluster();
       waited = true;
-      const int owner = split_ == 1 ? 0 : strip / s_.own_strips;
+      const int owner = strip / s_.own_strips;
       const std::uint32_t to =
-          base_ + sums_at(rank_ * deep + slice, band, strip - owner * s_.own_strips) + lane_ * 16;
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        if (split_ == 1) {
-          store_shared4(to + i * 512, sums[0][i]);
-        } else {
-          store_remote(to + i * 512, owner, sums[0][i]);
-        }
-      }
+          base_ + sums_at(rank_, band, strip - owner * s_.own_strips) + lane_ * 16;
+      store_remote(to, owner, sums[0][0]);
+      store_remote(to + 512, owner, sums[0][1]);
     }
     if (!waited) wait_for_cluster();
   }
 
-  /// Where a block gets the sums of a source.
-  [[nodiscard]] __device__ int sums_at(int source, int band, int own_strip) const {
-    return s_.wide + ((source * kBands + band) * s_.own_strips + own_strip) * 1024;
+  /// Where a block gets the sums of the cluster's block `from`.
+  [[nodiscard]] __device__ int sums_at(int from, int band, int own_strip) const {
+    return s_.wide + ((from * kBands + band) * s_.own_strips + own_strip) * 1024;
   }
 
   /// Each block adds up and writes some of the tile's channels.
   __device__ void add_up() {
-    if (split_ > 1) {
-      arrive_at_cluster();
-      wait_for_cluster();
-    } else {
-      __syncthreads();
-    }
+    arrive_at_cluster();
+    wait_for_cluster();
     const int own = min(strips_of(v_.out_channels) - rank_ * s_.own_strips, s_.own_strips);
 #pragma unroll 1
     for (int piece = static_cast<int>(threadIdx.x) / 32; piece < own * kBands * 2;
@@ -376,9 +363,9 @@ class InvertedTile {
       const int next = kBands * s_.own_strips * 1024;
       float sum[4] = {};
 #pragma unroll 4
-      for (int source = 0; source < s_.sources; ++source) {
+      for (int block = 0; block < split_; ++block) {
         std::uint32_t part[4];
-        load_shared4(part, from + source * next);
+        load_shared4(part, from + block * next);
 #pragma unroll
         for (int i = 0; i < 4; ++i) sum[i] += __uint_as_float(part[i]);
       }

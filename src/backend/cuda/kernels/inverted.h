@@ -2,15 +2,12 @@
 /// Launching inverted residuals: a translation unit of their own, for they take a while to compile.
 #include <cuda_runtime_api.h>
 
-#include "backend/cuda/kernels/inverted_shape.h"
+#include "backend/cuda/kernels/instruction.h"
 
 namespace assay::backend::cuda {
 
 /// As launch() of launch.h.
 cudaError_t launch_inverted(const Inverted& step, int batch, bool overlap, cudaStream_t stream);
-/// The same with a tiling of the caller's choice, one that inverted_tilings() has and that fits().
-cudaError_t launch_inverted(const Inverted& step, const InvertedTiling& tiling, int batch,
-                            bool overlap, cudaStream_t stream);
 
 /// As prepare_kernels() of launch.h.
 cudaError_t prepare_inverted_kernels();

@@ -69,8 +69,6 @@ constexpr int pieces_each(int pieces) { return (pieces + kInvertedWarps - 1) / k
 struct InvertedShared {
   int groups = 0;      ///< of expanded channels, of a block
   int abreast = 1;     ///< groups that a warp expands at once: two load less
-  int deep = 1;        ///< warps that share the groups of a piece of the projection
-  int sources = 1;     ///< of sums that are added up in the end: deep × split
   int own_strips = 0;  ///< of output channels, that a block adds up and writes
   int run = 1;         ///< output pixels side by side that a thread convolves
   int in_pitch = 0, wide_pitch = 0;
@@ -91,9 +89,6 @@ constexpr InvertedShared inverted_shared(const Inverted& v, const InvertedTiling
   const int bands = rows / 16;
   const int two = 2 * pieces_each(s.groups / 2 * bands);
   if (s.groups % 2 == 0 && two * 6 <= pieces_each(s.groups * bands) * 7) s.abreast = 2;
-  const int pieces = pixels / 16 * strips;
-  while (s.deep < 4 && s.deep * 2 <= s.groups && pieces * s.deep * 2 <= kInvertedWarps) s.deep *= 2;
-  s.sources = s.deep * tiling.split;
   s.own_strips = (strips + tiling.split - 1) / tiling.split;
   // As long as all threads have a run; a longer one loads less.
   const int pairs = s.groups * kGroupChannels / 2;
@@ -104,7 +99,7 @@ constexpr InvertedShared inverted_shared(const Inverted& v, const InvertedTiling
   s.in = rounded_up(s.groups * group_layout(v.channels, v.out_channels).bytes, 128);
   s.wide = s.in + rows * s.in_pitch;
   const int wide = rows * s.wide_pitch;
-  const int sums = s.sources > 1 ? s.sources * s.own_strips * pixels * 16 * 4 : 0;
+  const int sums = tiling.split > 1 ? tiling.split * s.own_strips * pixels * 16 * 4 : 0;
   s.narrow = s.wide + (wide > sums ? wide : sums);
   s.inside = s.narrow + pixels * s.wide_pitch;
   s.bias = s.inside + rows * 4;
@@ -138,33 +133,43 @@ constexpr bool fits(const Inverted& v, const InvertedTiling& tiling) {
 inline constexpr InvertedTiling kTileSizes[] = {{8, 16}, {8, 8}, {8, 4}, {4, 4}};
 inline constexpr int kMostSplit = 8;  ///< blocks of a cluster, anywhere
 
+constexpr int inverted_blocks(const Inverted& v, const InvertedTiling& tiling, int batch) {
+  return tiles_across(v, tiling) * tiles_down(v, tiling) * tiling.split * batch;
+}
+
+/// Multiprocessors of an H200 that blocks reach: a cluster's lie in one of its parts, whose sizes
+/// are no multiples of 4 and 8. 128 blocks in clusters of 4 took twice as long as in clusters of 2.
+constexpr int reached(int split) { return split <= 2 ? 132 : split == 4 ? 112 : 96; }
+
 /// Blocks of a multiprocessor. Few blocks spread best over all of them if they are alone on theirs:
 /// those of the next step, which come early, then come where this one's were.
 constexpr int inverted_resident(const Inverted& v, const InvertedTiling& tiling, int batch) {
-  constexpr int kMultiprocessors = 132;
-  const int blocks = tiles_across(v, tiling) * tiles_down(v, tiling) * tiling.split * batch;
-  return blocks > kMultiprocessors && inverted_shared(v, tiling).bytes <= kMostInvertedBytes / 2
-             ? 2
-             : 1;
+  const bool many = inverted_blocks(v, tiling, batch) > reached(1);
+  return many && inverted_shared(v, tiling).bytes <= kMostInvertedBytes / 2 ? 2 : 1;
 }
 
-/// Cycles that a step takes, roughly: fitted to what an H200 measured of all tilings.
+/// Cycles that a step takes, roughly: fitted to what an H200 measured of every tiling of the
+/// MobileViTs' inverted residuals.
 constexpr double inverted_cost(const Inverted& v, const InvertedTiling& tiling, int batch) {
-  constexpr int kMultiprocessors = 132;
   const InvertedShared s = inverted_shared(v, tiling);
   const int halo = halo_bands(tiling.width, tiling.height, v.stride);
   const int pixels = tiling.width * tiling.height;
   const int runs = pixels / s.run * s.groups * kGroupChannels / 2;
-  const double expand = 450 + pieces_each(s.groups * halo) * (500 + 4.5 * v.channels);
+  const int strips = strips_of(v.out_channels);
+  const double weights = s.groups * group_layout(v.channels, v.out_channels).bytes / 80.0;
+  const double expand =
+      200 + pieces_each(s.groups * halo) * (400.0 + 3 * rounded_up(v.channels, 16));
   const double convolve =
-      400 + (runs + kInvertedThreads - 1) / kInvertedThreads * (250.0 + s.run * 150);
-  const double project = 500 + pieces_each(pixels / 16 * strips_of(v.out_channels) * s.deep) *
-                                   (350.0 + 130 * s.groups / s.deep);
-  const double add_up = tiling.split > 1 ? 2300 : s.deep > 1 ? 300 : 0;
-  const double block = 2800 + expand + convolve + project + add_up;
-  const int blocks = tiles_across(v, tiling) * tiles_down(v, tiling) * tiling.split * batch;
-  const int waves = (blocks + kMultiprocessors - 1) / kMultiprocessors;
-  return inverted_resident(v, tiling, batch) == 2 ? 0.8 * waves * block : waves * block;
+      200 + (runs + kInvertedThreads - 1) / kInvertedThreads * (150.0 + s.run * 60);
+  const double project = 200 + pieces_each(pixels / 16 * strips) * (300.0 + 110 * s.groups);
+  const double add_up = tiling.split > 1 ? 1500 + 50 * tiling.split : 0;
+  const double fetch = 2000 + halo * 60 + weights;
+  const double block = fetch + expand + convolve + project + add_up;
+  const int blocks = inverted_blocks(v, tiling, batch);
+  const int places = reached(tiling.split);
+  if (inverted_resident(v, tiling, batch) == 1) return (blocks + places - 1) / places * block;
+  const int pairs = (blocks + 2 * places - 1) / (2 * places);
+  return 0.85 * block * (pairs <= 2 ? pairs * 2.0 : static_cast<double>(blocks) / places);
 }
 
 constexpr InvertedTiling tiling_for(const Inverted& v, int batch) {
