@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "backend/cuda/kernels/instruction.h"
-#include "backend/cuda/kernels/product_shape.h"
 
 namespace assay::backend::cuda {
 
@@ -122,8 +121,8 @@ struct InvertedLaunch {
   std::int32_t split = 1;
 };
 
-/// A block has some shared memory of the kernel's own.
-inline constexpr int kMostInvertedBytes = kMostSharedBytes - 1024;
+/// Of 227 KiB that a block can have, compute capability 9.0; the kernel itself has some more.
+inline constexpr int kMostInvertedBytes = 226 * 1024;
 
 constexpr bool fits(const Inverted& v, const InvertedTiling& tiling) {
   return inverted_shared(v, tiling).bytes <= kMostInvertedBytes;
@@ -159,15 +158,16 @@ constexpr double inverted_cost(const Inverted& v, const InvertedTiling& tiling, 
   const double weights = s.groups * group_layout(v.channels, v.out_channels).bytes / 80.0;
   const double expand =
       200 + pieces_each(s.groups * halo) * (400.0 + 3 * rounded_up(v.channels, 16));
-  const double convolve =
-      200 + (runs + kInvertedThreads - 1) / kInvertedThreads * (150.0 + s.run * 60);
+  const int rounds = (runs + kInvertedThreads - 1) / kInvertedThreads;
+  const double convolve = 200 + rounds * (150.0 + s.run * 60);
   const double project = 200 + pieces_each(pixels / 16 * strips) * (300.0 + 110 * s.groups);
   const double add_up = tiling.split > 1 ? 1500 + 50 * tiling.split : 0;
   const double fetch = 2000 + halo * 60 + weights;
   const double block = fetch + expand + convolve + project + add_up;
   const int blocks = inverted_blocks(v, tiling, batch);
   const int places = reached(tiling.split);
-  if (inverted_resident(v, tiling, batch) == 1) return (blocks + places - 1) / places * block;
+  const int waves = (blocks + places - 1) / places;
+  if (inverted_resident(v, tiling, batch) == 1) return waves * block;
   const int pairs = (blocks + 2 * places - 1) / (2 * places);
   return 0.85 * block * (pairs <= 2 ? pairs * 2.0 : static_cast<double>(blocks) / places);
 }
