@@ -4,6 +4,7 @@
 
 #include "backend/cuda/chains.h"
 #include "backend/cuda/fold.h"
+#include "backend/cuda/lower_inverted.h"
 #include "backend/cuda/padded_image.h"
 #include "backend/cuda/weights.h"
 #include "backend/flops.h"
@@ -72,6 +73,10 @@ Program Lowering::finish() {
     if (fused_) {
       if (const std::size_t skipped = skip_fold(i); skipped > 0) {
         i += skipped - 1;
+        continue;
+      }
+      if (const std::size_t together = lower_together(i); together > 0) {
+        i += together - 1;
         continue;
       }
       if (can_put_off(node)) {
@@ -168,6 +173,13 @@ std::size_t Lowering::skip_fold(std::size_t first) {
   if (rows.map_width != fold->map_width || rows.patch != fold->patch) return 0;
   refolded_[last] = x;
   return kFoldNodes;
+}
+
+std::size_t Lowering::lower_together(std::size_t first) {
+  const auto inverted = inverted_at(graph_, consumers_, first);
+  if (!inverted || !lower_inverted(*this, *inverted)) return 0;
+  lowered_.emplace_back(inverted->project->output, program_.steps.size());
+  return kInvertedNodes;
 }
 
 /// Products fold in what is put off; for any other reader it is computed when that asks for it.

@@ -65,6 +65,10 @@ class Lowering {
     return found == refolded_.end() ? graph::kNone : found->second;
   }
 
+  /// How the numbers at a place are stored.
+  [[nodiscard]] Store store_at(const Place& place) const {
+    return program_.blocks[static_cast<std::size_t>(place.block)].store;
+  }
   /// Chooses the place of a node's output: as the layout wishes, or a block of its own. Its rows
   /// are in the order of those of `like`.
   Place place_output(const graph::Node& node, const Place& like = {});
@@ -97,6 +101,8 @@ class Lowering {
   void lower(const graph::Node& node);
   /// How many nodes from `first` on only unfold or fold a map, and so are no steps.
   std::size_t skip_fold(std::size_t first);
+  /// How many nodes from `first` on are one step: an inverted residual, or none.
+  std::size_t lower_together(std::size_t first);
   [[nodiscard]] bool can_put_off(const graph::Node& node) const;
   void lower_outputs();
   Place constant_place(graph::ValueId value);

@@ -36,6 +36,12 @@ __device__ inline void store_in_cluster(std::uint32_t to, uint2 words) {
                : "memory");
 }
 
+__device__ inline void store_in_cluster(std::uint32_t to, float4 x) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(x.x), "f"(x.y),
+               "f"(x.z), "f"(x.w)
+               : "memory");
+}
+
 __device__ inline void init_barrier(std::uint32_t barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }

@@ -120,6 +120,19 @@ struct Grouped {
   std::int32_t has_residual = 0;
 };
 
+/// An inverted residual: a pointwise convolution that expands, SiLU, a depthwise 3 × 3 convolution
+/// with one pixel of padding, SiLU, and a pointwise convolution that projects; where
+/// `has_residual`, plus the image itself. All views are f16, in aligned octets.
+struct Inverted {
+  View in, out;
+  std::int32_t in_height = 0, in_width = 0, out_height = 0, out_width = 0;
+  std::int32_t channels = 0, expanded = 0, out_channels = 0;
+  std::int32_t stride = 1;
+  std::int32_t has_residual = 0;
+  const std::byte* weights = nullptr;  ///< as inverted_shape.h says
+  const float* bias = nullptr;         ///< [out_channels]
+};
+
 /// As graph::Resize, channels-last. The tables have `taps` entries an output line or column.
 struct Resize {
   View in, out;
@@ -147,7 +160,8 @@ enum class Op : std::int32_t {
   grouped,
   resize,
   mean,
-  chain
+  chain,
+  inverted
 };
 
 struct Instruction {
@@ -167,6 +181,7 @@ struct Instruction {
     Resize resize;
     Mean mean;
     Chain chain;
+    Inverted inverted;
   };
   Instruction() : copy() {}
   explicit Instruction(const Product& x) : op(Op::product), product(x) {}
@@ -179,6 +194,7 @@ struct Instruction {
   explicit Instruction(const Resize& x) : op(Op::resize), resize(x) {}
   explicit Instruction(const Mean& x) : op(Op::mean), mean(x) {}
   explicit Instruction(const Chain& x) : op(Op::chain), chain(x) {}
+  explicit Instruction(const Inverted& x) : op(Op::inverted), inverted(x) {}
 };
 
 /// What a call adds to the instructions.

@@ -4,6 +4,7 @@
 #include "backend/cuda/kernels/chain_kernel.h"
 #include "backend/cuda/kernels/gate.cuh"
 #include "backend/cuda/kernels/grouped.cuh"
+#include "backend/cuda/kernels/inverted.h"
 #include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/kernels/movement.cuh"
 #include "backend/cuda/kernels/product.cuh"
@@ -256,6 +257,8 @@ cudaError_t launch(std::span<const Instruction> group, const Call& call, bool ov
       return launch_step(instruction.resize, call, overlap, stream);
     case Op::mean:
       return launch_step(instruction.mean, call, overlap, stream);
+    case Op::inverted:
+      return launch_inverted(instruction.inverted, call.batch, overlap, stream);
   }
   return cudaErrorInvalidValue;
 }
@@ -290,7 +293,7 @@ cudaError_t prepare_kernels() {
       if (const cudaError_t error = allow_shared(kernel_for(a)); error != cudaSuccess) return error;
     }
   }
-  return cudaSuccess;
+  return prepare_inverted_kernels();
 }
 
 }  // namespace assay::backend::cuda
