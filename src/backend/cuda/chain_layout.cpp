@@ -98,6 +98,7 @@ Regions set_regions(const ChainPlan& plan, Chain& chain) {
     ChainStage& s = chain.stages[i];
     const bool reads = member.reads;
     s.in = reads ? half[static_cast<std::size_t>(member.from)] : 0;
+    s.from = reads ? member.from : -1;
     half[i] = i == 0 && member.step.attention ? 0 : 1 - s.in;
     if (member.step.product) {
       s.in_pitch = chain_pitch(row_bytes(s.k, s.operand, s.steps, comes_as_f16(member)));
@@ -115,6 +116,7 @@ Regions set_regions(const ChainPlan& plan, Chain& chain) {
                                member.step.attention->attention.head_size * 2);
     }
     from.out_pitch = s.in_pitch;
+    from.out_width = member.step.attention ? from.n : s.k;
     if (member.step.product && !comes_as_f16(member)) {
       from.out_store = Store::e4m3;
       from.out_inverse_scale = s.inverse_in_scale;

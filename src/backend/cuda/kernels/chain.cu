@@ -46,13 +46,11 @@ __device__ void run_chain(const Chain& c, ChainBarriers& barriers, ChainWeights&
     // A copy in registers: what shared memory holds would be read again behind each barrier.
     const ChainStage s = c.stages[i];
     const bool attends_next = i + 1 < count && c.stages[i + 1].op == StageOp::attention;
-    // Attention reads keys that other blocks may have written to memory.
-    const bool tells = i + 1 < count && (s.out >= 0 || attends_next);
+    const std::uint32_t arrivals = shared_address(&barriers.shared[i]);
     if (s.op == StageOp::attention) {
       if (meets) cluster_wait();
       meets = false;
-      ChainAttend<kBands, kCodes>(c, s, tile).run();
-      if (tells) cluster_arrive();
+      ChainAttend<kBands, kCodes>(c, s, tile, arrivals).run();
     } else {
       uint2 residual = make_uint2(0, 0);
       if (s.has_residual != 0) residual = load_residual(s, tile, tile.part * kQuad);
@@ -71,17 +69,21 @@ __device__ void run_chain(const Chain& c, ChainBarriers& barriers, ChainWeights&
       __syncthreads();
       if (meets) cluster_wait();
       meets = false;
-      ChainFinish<kBands, kCodes> finish(s, tile, partial, constants, cluster);
+      ChainFinish<kBands, kCodes> finish(s, tile, partial, constants, cluster, arrivals);
       finish.run(residual);
-      if (attends_next) finish.write_late();
-      if (tells) cluster_arrive();
-      if (!attends_next) finish.write_late();
+      finish.write_late();
     }
-    if (tells) {
+    if (attends_next) {
+      // Attention reads keys that other blocks may have written to memory.
+      cluster_arrive();
       cluster_wait();
-    } else {
-      __syncthreads();
     }
+    if (i + 1 == count) break;
+    // Rows that have come from everywhere say that all of this block have sent theirs, and so that
+    // the sums are free. Other stages must ask.
+    const int from = c.stages[i + 1].from;
+    if (from != i) __syncthreads();
+    if (from >= 0) wait(shared_address(&barriers.shared[from]), 0);
   }
 }
 
@@ -103,6 +105,14 @@ __global__ void __launch_bounds__(kChainThreads, 1)
   const int rank = cluster_rank();
   ChainWeights weights(c, barriers, rank);
   if (threadIdx.x < 32) weights.prepare(shared_address(dynamic_shared));
+  if (threadIdx.x >= 64 && threadIdx.x < 64 + c.stage_count) {
+    const int stage = static_cast<int>(threadIdx.x) - 64;
+    const std::uint32_t barrier = shared_address(&barriers.shared[stage]);
+    const ChainStage& s = c.stages[stage];
+    init_barrier(barrier, 1);
+    publish_barriers();
+    expect_bytes(barrier, s.out < 0 ? 0 : c.tile_rows * s.out_width * bytes_of(s.out_store));
+  }
   if (threadIdx.x == 32) {
     const std::uint32_t barrier = shared_address(&barriers.constants);
     init_barrier(barrier, 1);

@@ -31,10 +31,11 @@ enum class ChainSource : std::int32_t {
 
 /// out = act(A · Wᵀ × scale + bias) + residual, or attention's output. Offsets and pitches are
 /// bytes of shared memory; -1: nowhere.
-struct ChainStage {
+struct alignas(16) ChainStage {
   StageOp op = StageOp::product;
   Store operand = Store::f16;  ///< f16 or e4m3
   std::int32_t in = 0, in_pitch = 0;
+  std::int32_t from = -1;  ///< the stage that its rows come from; -1: from memory
   std::int32_t n = 0, k = 0;
   std::int32_t columns = 0;      ///< of a block: a multiple of 8
   std::int32_t steps = 0;        ///< of depth
@@ -54,6 +55,7 @@ struct ChainStage {
   View residual;
   std::int32_t has_residual = 0;
   std::int32_t out = -1, out_pitch = 0;
+  std::int32_t out_width = 0;    ///< columns of all blocks together
   Store out_store = Store::f16;  ///< in shared memory: f16 or e4m3
   float out_inverse_scale = 1;
   View view;  ///< in memory, f16 or f32: its row 0 is the chain's row `view_row` of an image

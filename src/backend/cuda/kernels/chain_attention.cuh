@@ -15,11 +15,13 @@ class ChainAttend {
  public:
   using Tile = ChainTile<kBands>;
 
-  __device__ ChainAttend(const Chain& c, const ChainStage& s, const Tile& tile)
+  __device__ ChainAttend(const Chain& c, const ChainStage& s, const Tile& tile,
+                         std::uint32_t arrivals)
       : c_(c),
         s_(s),
         a_(c.attention),
         t_(tile),
+        arrivals_(arrivals),
         warp_(static_cast<int>(threadIdx.x) / 32),
         lane_(static_cast<int>(threadIdx.x) % 32),
         deep_(chain_head_depth(a_)),
@@ -48,7 +50,7 @@ class ChainAttend {
       load_head(head);
 #pragma unroll 1
       for (int band = item - head * kBands; band < band_end; ++band) {
-        if (t_.first + band * 16 < c_.length) attend(head, band);
+        attend(head, band);
       }
       item = head * kBands + band_end;
       __syncthreads();  // everyone has read this head's values
@@ -245,7 +247,7 @@ class ChainAttend {
     }
     const float each = __fdividef(
         1.0F, over_warps(sums_, warp_, [](float some, float other) { return some + other; }));
-    const ChainShare share(s_, shared_address(t_.shared), c_.cluster);
+    const ChainShare share(s_, shared_address(t_.shared), c_.cluster, arrivals_);
     share.template write<kCodes>(band * 16 + warp_, head * a_.head + column,
                                  make_float4(x.x * each, x.y * each, x.z * each, x.w * each));
   }
@@ -256,6 +258,7 @@ class ChainAttend {
   const ChainStage& s_;
   const ChainAttention a_;
   const Tile& t_;
+  std::uint32_t arrivals_;
   int warp_;
   int lane_;
   int deep_;  ///< columns of a head with the zeros behind them

@@ -4,22 +4,27 @@
 #include "backend/cuda/kernels/chain_rows.cuh"
 #include "backend/cuda/kernels/chain_shape.h"
 #include "backend/cuda/kernels/chain_weights.cuh"
+#include "backend/cuda/kernels/shared.cuh"
 
 namespace assay::backend::cuda {
 
 inline constexpr int kQuad = 4;         ///< columns that a thread finishes together
 inline constexpr int kMostCluster = 8;  ///< blocks
 
-/// Where a stage's output goes in the shared memory of a cluster's blocks.
+/// Where a stage's output goes in the shared memory of a cluster's blocks, and the barrier that
+/// counts its bytes.
 struct ChainShare {
   std::uint32_t to = 0;
+  std::uint32_t barrier = 0;
   int pitch = 0;
   int cluster = 1;
   Store store = Store::f16;
   float inverse_scale = 1;
 
-  __device__ ChainShare(const ChainStage& s, std::uint32_t shared, int blocks)
+  __device__ ChainShare(const ChainStage& s, std::uint32_t shared, int blocks,
+                        std::uint32_t arrivals)
       : to(shared + s.out),
+        barrier(arrivals),
         pitch(s.out_pitch),
         cluster(blocks),
         store(s.out_store),
@@ -29,22 +34,21 @@ struct ChainShare {
   template <bool kCodes>
   __device__ void write(int row, int column, float4 x) const {
     if (kCodes && store == Store::e4m3) {
-      const std::uint32_t word = pack_e4m3(x.x * inverse_scale, x.y * inverse_scale) |
-                                 pack_e4m3(x.z * inverse_scale, x.w * inverse_scale) << 16;
-      const std::uint32_t at = to + row * pitch + column;
-#pragma unroll
-      for (int rank = 0; rank < kMostCluster; ++rank) {
-        if (rank < cluster) store_in_cluster(address_in(at, rank), word);
-      }
-      return;
+      send(row * pitch + column,
+           pack_e4m3(x.x * inverse_scale, x.y * inverse_scale) |
+               pack_e4m3(x.z * inverse_scale, x.w * inverse_scale) << 16);
+    } else {
+      send(row * pitch + column * 2, make_uint2(pack_f16(x.x, x.y), pack_f16(x.z, x.w)));
     }
-    write(row, column, make_uint2(pack_f16(x.x, x.y), pack_f16(x.z, x.w)));
   }
-  __device__ void write(int row, int column, uint2 words) const {
-    const std::uint32_t at = to + row * pitch + column * 2;
+
+ private:
+  template <typename Words>
+  __device__ void send(int offset, Words words) const {
 #pragma unroll
     for (int rank = 0; rank < kMostCluster; ++rank) {
-      if (rank < cluster) store_in_cluster(address_in(at, rank), words);
+      if (rank >= cluster) continue;
+      send_in_cluster(address_in(to + offset, rank), words, address_in(barrier, rank));
     }
   }
 };
@@ -56,6 +60,30 @@ __device__ uint2 load_residual(const ChainStage& s, const ChainTile<kBands>& t, 
   if (!t.there || local >= s.columns || column >= s.n) return make_uint2(0, 0);
   const std::int64_t offset = offset_of(s.residual, t.image, t.line) + column;
   return *reinterpret_cast<const uint2*>(static_cast<const __half*>(s.residual.data) + offset);
+}
+
+/// Some steps of depth: all loads first.
+template <typename Operand, int kBands, int kSteps>
+__device__ void multiply_steps(std::uint32_t weight, int weight_apart, std::uint32_t a, int a_apart,
+                               int band_bytes, float (&sums)[kBands][2][4]) {
+  std::uint32_t right[kSteps][4];
+  std::uint32_t left[kSteps][kBands][4];
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+    load_shared4(right[i], weight + i * weight_apart);
+#pragma unroll
+    for (int band = 0; band < kBands; ++band) {
+      load_matrices(left[i][band], a + i * a_apart + band * band_bytes);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kSteps; ++i) {
+#pragma unroll
+    for (int band = 0; band < kBands; ++band) {
+      multiply_add<Operand>(sums[band][0], left[i][band], right[i][0], right[i][1]);
+      multiply_add<Operand>(sums[band][1], left[i][band], right[i][2], right[i][3]);
+    }
+  }
 }
 
 /// The products of a stage: each warp has one piece of 16 columns and shares its depth with others;
@@ -83,23 +111,20 @@ __device__ void multiply_rows(const ChainStage& s, const ChainTile<kBands>& t, f
     if (busy) {
       // This warp's steps are those whose number has its part as remainder.
       const int last = min(s.chunk_steps, s.steps - first);
-#pragma unroll 2
-      for (int step = (part - first) & (s.split - 1); step < last; step += s.split) {
-        std::uint32_t b[4];
-        asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(b[0]), "=r"(b[1]), "=r"(b[2]), "=r"(b[3])
-                     : "r"(chunk + step * step_bytes)
-                     : "memory");
-        std::uint32_t left[kBands][4];
-#pragma unroll
-        for (int band = 0; band < kBands; ++band) {
-          load_matrices(left[band], a + step * kStepBytes + band * band_bytes);
+      int step = (part - first) & (s.split - 1);
+      if constexpr (kBands < 4) {
+        // Two steps at once: what both read is under way together.
+#pragma unroll 1
+        for (; step + s.split < last; step += 2 * s.split) {
+          multiply_steps<Operand, kBands, 2>(chunk + step * step_bytes, s.split * step_bytes,
+                                             a + step * kStepBytes, s.split * kStepBytes,
+                                             band_bytes, sums);
         }
-#pragma unroll
-        for (int band = 0; band < kBands; ++band) {
-          multiply_add<Operand>(sums[band][0], left[band], b[0], b[1]);
-          multiply_add<Operand>(sums[band][1], left[band], b[2], b[3]);
-        }
+      }
+#pragma unroll 1
+      for (; step < last; step += s.split) {
+        multiply_steps<Operand, kBands, 1>(chunk + step * step_bytes, 0, a + step * kStepBytes, 0,
+                                           band_bytes, sums);
       }
     }
     a += s.chunk_steps * kStepBytes;
@@ -126,12 +151,12 @@ class ChainFinish {
   using Tile = ChainTile<kBands>;
 
   __device__ ChainFinish(const ChainStage& s, const Tile& t, const float* partial,
-                         const float* constants, int cluster)
+                         const float* constants, int cluster, std::uint32_t arrivals)
       : s_(s),
         t_(t),
         partial_(partial + t.row * chain_sums_pitch(s)),
         constants_(constants),
-        share_(s, shared_address(t.shared), cluster) {}
+        share_(s, shared_address(t.shared), cluster, arrivals) {}
 
   __device__ void run(uint2 first_residual) {
     uint2 residual = first_residual;

@@ -9,6 +9,7 @@ namespace assay::backend::cuda {
 struct ChainBarriers {
   std::uint64_t full[kMostChunks];
   std::uint64_t read[kMostChunks];
+  std::uint64_t shared[kMostStages];  ///< a stage's output has come from all blocks
   std::uint64_t constants;
 };
 

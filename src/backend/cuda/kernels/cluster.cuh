@@ -28,14 +28,22 @@ __device__ inline std::uint32_t address_in(std::uint32_t address, int rank) {
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
   return there;
 }
-__device__ inline void store_in_cluster(std::uint32_t to, std::uint32_t word) {
-  asm volatile("st.shared::cluster.b32 [%0], %1;" ::"r"(to), "r"(word) : "memory");
+/// Stores that `barrier`, of the block that they go to, counts by their bytes: whoever waits for it
+/// sees them, and no fence is needed.
+__device__ inline void send_in_cluster(std::uint32_t to, std::uint32_t word,
+                                       std::uint32_t barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to),
+      "r"(word), "r"(barrier)
+      : "memory");
 }
-__device__ inline void store_in_cluster(std::uint32_t to, uint2 words) {
-  asm volatile("st.shared::cluster.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(words.x), "r"(words.y)
-               : "memory");
+__device__ inline void send_in_cluster(std::uint32_t to, uint2 words, std::uint32_t barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::
+          "r"(to),
+      "r"(words.x), "r"(words.y), "r"(barrier)
+      : "memory");
 }
-
 __device__ inline void store_in_cluster(std::uint32_t to, float4 x) {
   asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(x.x), "f"(x.y),
                "f"(x.z), "f"(x.w)
@@ -65,11 +73,16 @@ __device__ inline void wait(std::uint32_t barrier, int parity) {
       : "memory");
 }
 
+/// One arrival at `barrier`, whose phase is complete when so many bytes have come, too.
+__device__ inline void expect_bytes(std::uint32_t barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+
 /// Copies `bytes` (a multiple of 16) from memory; completes one arrival of `barrier`.
 __device__ inline void copy_bulk(std::uint32_t to, const std::byte* from, int bytes,
                                  std::uint32_t barrier) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-               : "memory");
+  expect_bytes(barrier, bytes);
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
           "r"(to),

@@ -33,22 +33,27 @@ __device__ inline void run(const Copy& c, const Call& call, Worker worker, Gate&
   });
 }
 
+__device__ inline float normalized(const Pixels& pixels, std::int64_t pixel, int channel) {
+  const std::int64_t from = pixel * 3 + channel;
+  if (pixels.rgb == nullptr) return pixels.tensor[from];
+  return fmaf(static_cast<float>(pixels.rgb[from]), pixels.multiply[channel], pixels.add[channel]);
+}
+
 __device__ inline void run(const Normalize& n, const Call& call, Worker worker, Gate& gate,
                            std::byte* /*shared*/) {
-  const Pixels& pixels = call.pixels;
+  const bool octets = n.to.store == Store::f16 && n.to.row_stride == 8;
   for_each(static_cast<std::int64_t>(n.rows) * call.batch, worker, gate, [&](std::int64_t i) {
     const int image = static_cast<int>(i / n.rows);
     const int row = static_cast<int>(i % n.rows);
+    float x[8] = {};
 #pragma unroll
-    for (int channel = 0; channel < 3; ++channel) {
-      const std::int64_t from = i * 3 + channel;
-      const float x = pixels.rgb == nullptr ? pixels.tensor[from]
-                                            : fmaf(static_cast<float>(pixels.rgb[from]),
-                                                   pixels.multiply[channel], pixels.add[channel]);
-      store1(n.to, at(n.to, image, row, channel), x);
+    for (int channel = 0; channel < 3; ++channel) x[channel] = normalized(call.pixels, i, channel);
+    if (octets) {
+      store_as<Store::f16>(n.to, at(n.to, image, row, 0), x);
+      return;
     }
-    for (int channel = 3; channel < n.to.row_stride; ++channel) {
-      store1(n.to, at(n.to, image, row, channel), 0.0F);
+    for (int channel = 0; channel < n.to.row_stride; ++channel) {
+      store1(n.to, at(n.to, image, row, channel), channel < 3 ? x[channel] : 0.0F);
     }
   });
 }
