@@ -17,7 +17,8 @@ using graph::kBiasInput;
 using graph::kResidualInput;
 using graph::kWeightInput;
 
-/// How `node`, a convolution, looks at its image.
+}  // namespace
+
 Window window_of(const Lowering& lowering, const graph::Node& node) {
   const auto& op = std::get<graph::Conv2d>(node.op);
   const graph::Dims& in = lowering.dims(node.inputs[0]);
@@ -38,6 +39,8 @@ Window window_of(const Lowering& lowering, const graph::Node& node) {
   window.dilation_x = op.dilation[1];
   return window;
 }
+
+namespace {
 
 /// [C, 1, kh, kw] as [kh × kw][C].
 std::vector<float> depthwise_weight(const Lowering& lowering, const graph::Node& node) {

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/chains.h"
 #include "backend/cuda/fold.h"
+#include "backend/cuda/lower_ends.h"
 #include "backend/cuda/lower_inverted.h"
 #include "backend/cuda/padded_image.h"
 #include "backend/cuda/weights.h"
@@ -121,6 +122,8 @@ void Lowering::lower_input() {
     fail(ErrorKind::unsupported, "the input '{}' is {}; the cuda backend reads images [H, W, 3]",
          graph_.value(input).name, graph::to_string(size));
   }
+  if (fused_ && store_ == Store::f16) stem_ = stem_of(graph_, consumers_);
+  if (stem_ != nullptr) return;
   const graph::Node node{graph_.value(input).name, graph::Reshape{}, {}, input};
   const Place to = place_image(node);
   Step& step = add_step(node, "normalize", {}, {to}, [to](const Addresses& at) {
@@ -176,6 +179,18 @@ std::size_t Lowering::skip_fold(std::size_t first) {
 }
 
 std::size_t Lowering::lower_together(std::size_t first) {
+  const graph::Node& node = graph_.nodes[first];
+  if (&node == stem_) {
+    lower_stem(*this, node);
+    lowered_.emplace_back(node.output, program_.steps.size());
+    return 1;
+  }
+  if (first + 1 < graph_.nodes.size() && lower_pooled(*this, node, graph_.nodes[first + 1])) {
+    for (const std::size_t i : {first, first + 1}) {
+      lowered_.emplace_back(graph_.nodes[i].output, program_.steps.size());
+    }
+    return 2;
+  }
   const auto inverted = inverted_at(graph_, consumers_, first);
   if (!inverted || !lower_inverted(*this, *inverted)) return 0;
   lowered_.emplace_back(inverted->project->output, program_.steps.size());

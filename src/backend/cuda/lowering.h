@@ -118,6 +118,7 @@ class Lowering {
   bool fused_;
   Store store_;  ///< of activations
   Consumers consumers_;
+  const graph::Node* stem_ = nullptr;  ///< computes what it needs of the input itself
   std::vector<Wish> wishes_;
   std::vector<const graph::Node*> put_off_;
   std::map<graph::ValueId, graph::ValueId> refolded_;
@@ -126,6 +127,9 @@ class Lowering {
   std::vector<std::pair<graph::ValueId, std::size_t>> lowered_;
   Program program_;
 };
+
+/// How `node`, a convolution, looks at its image.
+Window window_of(const Lowering& lowering, const graph::Node& node);
 
 /// How many numbers lie in a row of a value.
 std::int64_t width_of(const graph::Dims& dims);

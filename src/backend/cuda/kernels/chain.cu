@@ -105,13 +105,17 @@ __global__ void __launch_bounds__(kChainThreads, 1)
   const int rank = cluster_rank();
   ChainWeights weights(c, barriers, rank);
   if (threadIdx.x < 32) weights.prepare(shared_address(dynamic_shared));
-  if (threadIdx.x >= 64 && threadIdx.x < 64 + c.stage_count) {
-    const int stage = static_cast<int>(threadIdx.x) - 64;
+  if (const int stage = static_cast<int>(threadIdx.x) - 64; stage >= 0 && stage < 32) {
     const std::uint32_t barrier = shared_address(&barriers.shared[stage]);
-    const ChainStage& s = c.stages[stage];
-    init_barrier(barrier, 1);
-    publish_barriers();
-    expect_bytes(barrier, s.out < 0 ? 0 : c.tile_rows * s.out_width * bytes_of(s.out_store));
+    const bool is_one = stage < c.stage_count;
+    if (is_one) {
+      init_barrier(barrier, 1);
+      publish_barriers();
+    }
+    __syncwarp();
+    const ChainStage& s = c.stages[is_one ? stage : 0];
+    const int bytes = s.out < 0 ? 0 : c.tile_rows * s.out_width * bytes_of(s.out_store);
+    if (is_one) expect_bytes(barrier, bytes);
   }
   if (threadIdx.x == 32) {
     const std::uint32_t barrier = shared_address(&barriers.constants);

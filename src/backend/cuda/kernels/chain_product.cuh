@@ -34,9 +34,8 @@ struct ChainShare {
   template <bool kCodes>
   __device__ void write(int row, int column, float4 x) const {
     if (kCodes && store == Store::e4m3) {
-      send(row * pitch + column,
-           pack_e4m3(x.x * inverse_scale, x.y * inverse_scale) |
-               pack_e4m3(x.z * inverse_scale, x.w * inverse_scale) << 16);
+      send(row * pitch + column, pack_e4m3(x.x * inverse_scale, x.y * inverse_scale) |
+                                     pack_e4m3(x.z * inverse_scale, x.w * inverse_scale) << 16);
     } else {
       send(row * pitch + column * 2, make_uint2(pack_f16(x.x, x.y), pack_f16(x.z, x.w)));
     }

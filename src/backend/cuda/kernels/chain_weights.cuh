@@ -35,8 +35,9 @@ class ChainWeights {
       init_barrier(full_ + chunk * 8, 1);
       init_barrier(read_ + chunk * 8, kChainWarps);
       publish_barriers();
-      if (c_.chunks[chunk].after < 0) send(chunk, shared);
     }
+    __syncwarp();
+    if (chunk < c_.chunk_count && c_.chunks[chunk].after < 0) send(chunk, shared);
   }
 
   /// By every thread: where the next chunk's pieces lie, once they are there.

@@ -2,6 +2,7 @@
 /// What the host tells the device to do: one instruction a step, plain data that a kernel takes by
 /// value. Every pointer is the device's. Host and device code include this.
 #include "backend/cuda/kernels/chain.h"
+#include "backend/cuda/kernels/ends.h"
 #include "backend/cuda/kernels/view.h"
 
 namespace assay::backend::cuda {
@@ -161,7 +162,9 @@ enum class Op : std::int32_t {
   resize,
   mean,
   chain,
-  inverted
+  inverted,
+  stem,
+  pooled
 };
 
 struct Instruction {
@@ -182,6 +185,8 @@ struct Instruction {
     Mean mean;
     Chain chain;
     Inverted inverted;
+    Stem stem;
+    Pooled pooled;
   };
   Instruction() : copy() {}
   explicit Instruction(const Product& x) : op(Op::product), product(x) {}
@@ -195,6 +200,8 @@ struct Instruction {
   explicit Instruction(const Mean& x) : op(Op::mean), mean(x) {}
   explicit Instruction(const Chain& x) : op(Op::chain), chain(x) {}
   explicit Instruction(const Inverted& x) : op(Op::inverted), inverted(x) {}
+  explicit Instruction(const Stem& x) : op(Op::stem), stem(x) {}
+  explicit Instruction(const Pooled& x) : op(Op::pooled), pooled(x) {}
 };
 
 /// What a call adds to the instructions.

@@ -2,6 +2,7 @@
 
 #include "backend/cuda/kernels/attention.cuh"
 #include "backend/cuda/kernels/chain_kernel.h"
+#include "backend/cuda/kernels/ends.cuh"
 #include "backend/cuda/kernels/gate.cuh"
 #include "backend/cuda/kernels/grouped.cuh"
 #include "backend/cuda/kernels/inverted.h"
@@ -257,6 +258,10 @@ cudaError_t launch(std::span<const Instruction> group, const Call& call, bool ov
       return launch_step(instruction.resize, call, overlap, stream);
     case Op::mean:
       return launch_step(instruction.mean, call, overlap, stream);
+    case Op::stem:
+      return launch_step(instruction.stem, call, overlap, stream);
+    case Op::pooled:
+      return launch_step(instruction.pooled, call, overlap, stream);
     case Op::inverted:
       return launch_inverted(instruction.inverted, call.batch, overlap, stream);
   }

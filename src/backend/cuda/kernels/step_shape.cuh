@@ -54,10 +54,22 @@ constexpr int tiles(const Mean& m, int batch) {
   return tiles_of(static_cast<std::int64_t>(m.outer) * mean_slices(m) * batch, 1);
 }
 
+constexpr std::int64_t stem_pieces(const Stem& s) {
+  return static_cast<std::int64_t>(s.rows) * (s.n / kStemColumns);
+}
+constexpr int tiles(const Stem& s, int batch) { return tiles_of(stem_pieces(s) * batch, kThreads); }
+
+constexpr int pooled_slices(const Pooled& p) { return (p.n + kPooledOutputs - 1) / kPooledOutputs; }
+constexpr int pooled_sharing(const Pooled& p) {
+  return p.k / 8 < kThreads ? kThreads / (p.k / 8) : 1;
+}
+constexpr int tiles(const Pooled& p, int batch) { return pooled_slices(p) * batch; }
+
 template <typename Step>
 constexpr int shared_bytes(const Step& /*step*/, int /*batch*/) {
   return 0;
 }
 constexpr int shared_bytes(const Mean& /*mean*/, int /*batch*/) { return kThreads * 4; }
+constexpr int shared_bytes(const Pooled& p, int /*batch*/) { return pooled_sharing(p) * p.k * 4; }
 
 }  // namespace assay::backend::cuda
