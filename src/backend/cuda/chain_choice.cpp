@@ -22,7 +22,7 @@ struct Choice {
 /// The best height of tiles for a chain that may have `blocks` multiprocessors.
 Choice best_rows(ChainPlan& plan, int cluster, int batch, int blocks) {
   Choice best;
-  for (const int rows : {16, 32, 64}) {
+  for (const int rows : kTileRows) {
     if (!lay_out(plan, rows, cluster)) continue;
     const double cycles = estimated_cycles(plan.chain, batch, blocks);
     if (cycles < best.cycles) best = {rows, cycles};
@@ -35,7 +35,7 @@ void choose(const std::vector<ChainPlan*>& chains, int batch) {
   const int share = static_cast<int>(chains.size());
   double best = std::numeric_limits<double>::infinity();
   int best_cluster = 0;
-  for (const int cluster : {1, 2, 4, 8}) {
+  for (const int cluster : kClusters) {
     double slowest = 0;
     for (ChainPlan* const chain : chains) {
       slowest = std::max(slowest,
@@ -45,6 +45,10 @@ void choose(const std::vector<ChainPlan*>& chains, int batch) {
       best = slowest;
       best_cluster = cluster;
     }
+  }
+  if (best_cluster == 0 && chains.size() > 1) {
+    for (ChainPlan* const chain : chains) choose({chain}, batch);  // one after the other
+    return;
   }
   for (ChainPlan* const chain : chains) {
     if (best_cluster == 0) {

@@ -1,8 +1,15 @@
 #pragma once
 /// How a chain is cut into tiles and clusters, and what lies where in shared memory.
+#include <array>
+
 #include "backend/cuda/chains.h"
 
 namespace assay::backend::cuda {
+
+/// What a layout can be made of.
+inline constexpr std::array<int, 4> kClusters{1, 2, 4, 8};
+inline constexpr std::array<int, 3> kTileRows{16, 32, 64};
+inline constexpr int kFewestRows = kTileRows.front();
 
 /// Fills `plan.chain` but for its pointers. False where `tile_rows` rows and a cluster of `cluster`
 /// blocks need more shared memory than a block has.

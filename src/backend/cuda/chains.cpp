@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
+#include "backend/cuda/chain_layout.h"
 #include "backend/cuda/kernels/chain_shape.h"
 #include "base/error.h"
 
@@ -37,7 +39,8 @@ class Joiner {
       if (steps_[i].chain != nullptr || !begin(i)) continue;
       while (members_.size() < kMostStages && extend()) {
       }
-      if (is_worth_it()) replace();
+      while (!members_.empty() && !fits()) drop_last();
+      if (!members_.empty() && is_worth_it()) replace();
     }
   }
 
@@ -240,6 +243,31 @@ class Joiner {
       }
     }
     return true;
+  }
+
+  /// Whether some layout has room for it, with heads in whole octets.
+  [[nodiscard]] bool fits() const {
+    ChainPlan plan;
+    for (const Open& open : members_) plan.members.push_back(open.member);
+    if (std::optional<AttentionStep>& attention = plan.members.front().step.attention) {
+      const int width = std::exchange(attention->attention.head_size,
+                                      round_up(attention->attention.head_size, 8));
+      if (plan.members.size() < 2) return false;
+      Product& project = plan.members[1].step.product->product;
+      project.k = project.k / width * attention->attention.head_size;
+    }
+    return std::ranges::any_of(kClusters,
+                               [&](int cluster) { return lay_out(plan, kFewestRows, cluster); });
+  }
+  void drop_last() {
+    const ChainMember last = members_.back().member;
+    members_.pop_back();
+    const auto reads_it = [&](const Open& open) {
+      return open.member.reads && open.member.from == last.from;
+    };
+    if (last.reads && std::ranges::none_of(members_, reads_it)) {
+      members_[static_cast<std::size_t>(last.from)].member.shares = false;
+    }
   }
 
   [[nodiscard]] bool is_worth_it() {
