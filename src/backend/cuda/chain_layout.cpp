@@ -151,10 +151,6 @@ int place_constants(const ChainPlan& plan, Chain& chain) {
   return at;
 }
 
-int step_bytes(const ChainStage& s) {
-  return round_up(s.columns, kPieceColumns) / kPieceColumns * kPieceBytes;
-}
-
 /// The chunks of all stages one behind the other from `begin` on, and round again at the end: a
 /// chunk then waits for those that lay where it goes.
 bool place_chunks(int begin, Chain& chain) {
@@ -165,9 +161,9 @@ bool place_chunks(int begin, Chain& chain) {
   for (int i = 0; i < chain.stage_count; ++i) {
     ChainStage& s = chain.stages[i];
     if (s.op != StageOp::product) continue;
-    s.chunk_steps = std::clamp(kChunkTarget / step_bytes(s), 1, s.steps);
+    s.chunk_steps = std::clamp(kChunkTarget / chain_step_bytes(s), 1, s.steps);
     for (int step = 0; step < s.steps; step += s.chunk_steps) {
-      const int bytes = std::min(s.chunk_steps, s.steps - step) * step_bytes(s);
+      const int bytes = std::min(s.chunk_steps, s.steps - step) * chain_step_bytes(s);
       if (at + bytes > room) at = 0;
       if (bytes * 2 > room || chain.chunk_count == kMostChunks) return false;
       ChainChunk& chunk = chain.chunks[chain.chunk_count];
@@ -217,53 +213,6 @@ bool place_memory(const ChainPlan& plan, const Regions& regions, Chain& chain) {
   return place_chunks(round_up(chain.constants_at + chain.constants_bytes, 128), chain);
 }
 
-std::int64_t weight_bytes(const Chain& chain) {
-  std::int64_t bytes = 0;
-  for (int i = 0; i < chain.stage_count; ++i) {
-    const ChainStage& s = chain.stages[i];
-    if (s.op != StageOp::product) continue;
-    bytes += static_cast<std::int64_t>(step_bytes(s)) * s.steps;
-  }
-  return bytes;
-}
-
-/// What the tensor cores' lanes take of rows [first, first + 16), for 32 bytes of depth: see
-/// mma.cuh's multiply_add. Both strips of columns alternate in twos, so that the sums that a lane
-/// gets are of four neighbouring columns.
-void pack_piece(const HostWeight& weight, int first, int last, int step, std::byte* to) {
-  const int row_bytes = weight.k * bytes_of(weight.operand);
-  constexpr int kWord = 4;
-  for (int lane = 0; lane < 32; ++lane) {
-    for (int word = 0; word < 4; ++word, to += kWord) {
-      const int row = first + lane / 8 * 4 + word / 2 * 2 + lane / 4 % 2;
-      const int byte = step * kStepBytes + word % 2 * 16 + lane % 4 * kWord;
-      if (row >= last) continue;
-      for (int i = 0; i < kWord && byte + i < row_bytes; ++i) {
-        to[i] = weight.rows[static_cast<std::size_t>(row) * static_cast<std::size_t>(row_bytes) +
-                            static_cast<std::size_t>(byte + i)];
-      }
-    }
-  }
-}
-
-void pack_stage(const HostWeight& weight, const ChainStage& s, int rank, std::byte* to) {
-  const int begin = rank * s.columns;
-  const int last = std::min(begin + s.columns, weight.n);
-  const int pieces = round_up(s.columns, kPieceColumns) / kPieceColumns;
-  for (int step = 0; step < s.steps; ++step) {
-    for (int piece = 0; piece < pieces; ++piece, to += kPieceBytes) {
-      pack_piece(weight, begin + piece * kPieceColumns, last, step, to);
-    }
-  }
-}
-
-/// Numbers [begin, begin + count), as far as there are any.
-void copy_part(std::span<const float> from, int begin, int count, float* to) {
-  const int size = static_cast<int>(from.size());
-  const int first = std::min(begin, size);
-  std::copy_n(from.begin() + first, std::min(count, size - first), to);
-}
-
 }  // namespace
 
 bool lay_out(ChainPlan& plan, int tile_rows, int cluster) {
@@ -280,7 +229,7 @@ bool lay_out(ChainPlan& plan, int tile_rows, int cluster) {
       set_product(member, cluster, chain.stages[i]);
       const ChainStage& s = chain.stages[i];
       const int widest_norm = tile_rows == 64 ? 256 : kWidestChainNorm;
-      if (step_bytes(s) / kPieceBytes > kChainWarps) return false;
+      if (chain_step_bytes(s) / kPieceBytes > kChainWarps) return false;
       const bool unready = member.step.product->norm != nullptr || s.converts != 0;
       if (unready && s.k > widest_norm) return false;
     }
@@ -299,44 +248,12 @@ double estimated_cycles(const Chain& chain, int batch, int blocks_at_once) {
   constexpr double kBytesEach = 40;
   constexpr double kBytesAll = 3000;
   constexpr double kPiece = 7;
-  const double weights = static_cast<double>(weight_bytes(chain));
+  const double weights = static_cast<double>(chain_weight_bytes(chain));
   const double tiles = chain_tiles(chain, batch);
   const double waves = std::ceil(tiles * chain.cluster / blocks_at_once);
   const double products = weights / kPieceBytes * chain.tile_rows / 16 * kPiece;
   const double each = chain.stage_count * kStage + std::max(products, weights / kBytesEach);
   return std::max(waves * each, tiles * weights * chain.cluster / kBytesAll);
-}
-
-void pack(const graph::Graph& graph, ConstantPool& pool, ChainPlan& plan) {
-  const Chain& chain = plan.chain;
-  const auto each = static_cast<std::size_t>(weight_bytes(chain));
-  const auto ranks = static_cast<std::size_t>(chain.cluster);
-  std::vector<std::byte> weights(each * ranks);
-  const std::size_t constants_each = static_cast<std::size_t>(chain.constants_bytes) / kFloat;
-  std::vector<float> constants(constants_each * ranks);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < plan.members.size(); ++i) {
-    const ChainStage& s = chain.stages[i];
-    if (s.op != StageOp::product) continue;
-    const ProductStep& p = *plan.members[i].step.product;
-    const HostWeight weight =
-        with_padded_heads(host_weight(graph, *p.node, p.channels_padded), p.n_heads, p.k_heads);
-    for (int rank = 0; rank < chain.cluster; ++rank) {
-      const auto r = static_cast<std::size_t>(rank);
-      pack_stage(weight, s, rank, weights.data() + r * each + at);
-      float* const to = constants.data() + r * constants_each;
-      copy_part(weight.bias, rank * s.columns, s.columns, to + s.bias / kFloat);
-      if (s.scale >= 0) copy_part(weight.scale, rank * s.columns, s.columns, to + s.scale / kFloat);
-      if (s.norm >= 0) {
-        copy_part(constant_input(graph, *p.norm, 1, "weight"), 0, s.k, to + s.norm / kFloat);
-        copy_part(constant_input(graph, *p.norm, 2, "bias"), 0, s.k, to + s.norm / kFloat + s.k);
-      }
-    }
-    at += static_cast<std::size_t>(step_bytes(s) * s.steps);
-  }
-  plan.weights = pool.keep(std::span<const std::byte>(weights));
-  plan.constants = pool.keep(std::span<const float>(constants));
-  plan.chain.weights_stride = static_cast<std::int64_t>(each);
 }
 
 }  // namespace assay::backend::cuda

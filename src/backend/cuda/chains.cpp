@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "backend/cuda/chain_layout.h"
+#include "backend/cuda/chain_rewrite.h"
 #include "backend/cuda/kernels/chain_shape.h"
 #include "base/error.h"
 
@@ -34,7 +34,7 @@ class Joiner {
       : graph_(graph), max_batch_(max_batch), program_(program), steps_(program.steps) {}
 
   void run() {
-    split_firsts();
+    split_firsts(steps_);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (steps_[i].chain != nullptr || !begin(i)) continue;
       while (members_.size() < kMostStages && extend()) {
@@ -104,10 +104,6 @@ class Joiner {
     return a.operand == Store::f16 && a.keys <= kMostChainKeys &&
            round_up(a.head_size, 8) <= kMostChainHead && block_of(step.q).store == Store::f16 &&
            block_of(step.k).store == Store::f16 && block_of(step.v).store == Store::f16;
-  }
-  [[nodiscard]] static bool in_octets(const AttentionStep& step) {
-    return step.attention.head_size % 8 == 0 && aligned(step.q, 8) && aligned(step.k, 8) &&
-           aligned(step.v, 8);
   }
 
   // ---- growing ----------------------------------------------------------------------------------
@@ -256,8 +252,7 @@ class Joiner {
       Product& project = plan.members[1].step.product->product;
       project.k = project.k / width * attention->attention.head_size;
     }
-    return std::ranges::any_of(kClusters,
-                               [&](int cluster) { return lay_out(plan, kFewestRows, cluster); });
+    return fits_some_layout(std::move(plan));
   }
   void drop_last() {
     const ChainMember last = members_.back().member;
@@ -276,7 +271,14 @@ class Joiner {
       if (step.attention && is_read_elsewhere(step.attention->out)) return false;
     }
     Step& first = members_.front().member.step;
-    if (first.attention) return members_.size() > 1 && make_octets();
+    if (first.attention) {
+      if (members_.size() < 2 || !members_[1].member.step.product ||
+          !make_octets(program_, first, *members_[1].member.step.product)) {
+        return false;
+      }
+      steps_[members_.front().index].reads = first.reads;
+      return true;
+    }
     const std::int64_t rows = out_of(first).rows * max_batch_;
     return members_.size() > 1 || rows <= kMostRowsAlone;
   }
@@ -333,92 +335,6 @@ class Joiner {
   [[nodiscard]] static bool finds_in_shared(const ChainMember& member, const Place& read) {
     const Step& step = member.step;
     return member.reads && (step.product ? read == step.product->a : read == step.attention->q);
-  }
-
-  // ---- rewriting --------------------------------------------------------------------------------
-
-  /// A product whose row 0 lies elsewhere becomes two: row 0 may be known late, and others early.
-  void split_firsts() {
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      if (!steps_[i].product || steps_[i].product->first.block < 0) continue;
-      const ProductStep p = *steps_[i].product;
-      if (p.residual.block >= 0) continue;
-      Step first = steps_[i];
-      narrow(first, p.first, rows_of(p.out, 0, 1));
-      narrow(steps_[i], p.a, rows_of(p.out, 1, p.out.rows - 1));
-      steps_[i].info.name += ".rest";
-      steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(i) + 1, std::move(first));
-      ++i;
-    }
-  }
-  static void narrow(Step& step, Place a, Place out) {
-    const double share =
-        static_cast<double>(out.rows) / static_cast<double>(step.product->out.rows);
-    step.info.flops =
-        static_cast<decltype(step.info.flops)>(static_cast<double>(step.info.flops) * share);
-    step.product->a = a;
-    step.product->first = {};
-    step.product->product.has_first = 0;
-    step.product->product.rows = static_cast<std::int32_t>(out.rows);
-    step.product->out = out;
-    step.reads = {a};
-    step.writes = {out};
-  }
-
-  /// Heads that are no whole octets get zeros behind them, where the projections allow it.
-  bool make_octets() {
-    AttentionStep& attention = *members_.front().member.step.attention;
-    if (in_octets(attention)) return true;
-    Attention& a = attention.attention;
-    const std::int64_t width = static_cast<std::int64_t>(a.heads) * a.head_size;
-    const auto reads_it = [&](const Step& step) {
-      return std::ranges::any_of(step.reads,
-                                 [&](const Place& p) { return overlap(p, attention.q); });
-    };
-    if (std::ranges::count_if(steps_, reads_it) != 1) return false;
-    const auto producer = std::ranges::find_if(steps_, [&](const Step& step) {
-      return std::ranges::any_of(step.writes,
-                                 [&](const Place& p) { return overlap(p, attention.q); });
-    });
-    ProductStep* const made = projection(*producer);
-    if (made == nullptr || made->out.width != 3 * width || made->residual.block >= 0 ||
-        attention.q != columns_of(made->out, 0, width) ||
-        attention.k != columns_of(made->out, width, width) ||
-        attention.v != columns_of(made->out, 2 * width, width)) {
-      return false;
-    }
-    ProductStep& project = *members_[1].member.step.product;
-    if (project.norm != nullptr) return false;
-    const HeadPadding heads{a.head_size, round_up(a.head_size, 8)};
-    Place wide = made->out;
-    wide.width = wide.row_stride = made->out.width / heads.width * heads.padded;
-    wide.offset = 0;
-    program_.blocks.push_back({wide.rows * wide.width, Store::f16});
-    wide.block = static_cast<int>(program_.blocks.size()) - 1;
-    made->n_heads = heads;
-    made->product.n = static_cast<std::int32_t>(wide.width);
-    std::ranges::replace(producer->writes, made->out, wide);
-    made->out = wide;
-    if (producer->chain != nullptr) {
-      producer->chain->members.back().step.writes = {wide};
-    }
-    project.k_heads = heads;
-    project.product.k = project.product.k / heads.width * heads.padded;
-    const std::int64_t each = static_cast<std::int64_t>(a.heads) * heads.padded;
-    attention.q = columns_of(wide, 0, each);
-    attention.k = columns_of(wide, each, each);
-    attention.v = columns_of(wide, 2 * each, each);
-    a.head_size = heads.padded;
-    Step& step = members_.front().member.step;
-    step.reads = {attention.q, attention.k, attention.v};
-    steps_[members_.front().index].reads = step.reads;
-    return true;
-  }
-  /// The product that a step ends with.
-  static ProductStep* projection(Step& step) {
-    if (step.product) return &*step.product;
-    if (step.chain == nullptr || !step.chain->members.back().step.product) return nullptr;
-    return &*step.chain->members.back().step.product;
   }
 
   static constexpr std::int64_t kQuad = 4;

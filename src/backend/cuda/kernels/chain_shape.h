@@ -31,6 +31,19 @@ constexpr int chain_scratch_bytes(const ChainAttention& a, int tile_rows) {
          sharing * 16 * (depth + 4) * 4;
 }
 
+/// What a block's weights of one step of a product stage take, and all that it has.
+constexpr int chain_step_bytes(const ChainStage& s) {
+  return round_up(s.columns, kPieceColumns) / kPieceColumns * kPieceBytes;
+}
+constexpr std::int64_t chain_weight_bytes(const Chain& c) {
+  std::int64_t bytes = 0;
+  for (int i = 0; i < c.stage_count; ++i) {
+    const ChainStage& s = c.stages[i];
+    if (s.op == StageOp::product) bytes += static_cast<std::int64_t>(chain_step_bytes(s)) * s.steps;
+  }
+  return bytes;
+}
+
 /// How many warps share the depth of `columns` columns: all, as far as there is depth.
 constexpr int chain_split(int columns, int steps) {
   const int pieces = (columns + kPieceColumns - 1) / kPieceColumns;
