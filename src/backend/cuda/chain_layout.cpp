@@ -83,7 +83,6 @@ void set_rows(const ChainPlan& plan, Chain& chain) {
         p.product.source == Source::convolution ? ChainSource::convolution : ChainSource::rows;
     chain.window = p.product.window;
   }
-  chain.rows = chain.sequences * chain.length;
   chain.sequences_each = 1.0F / static_cast<float>(chain.sequences);
   chain.tiles_each =
       1.0F / static_cast<float>((chain.length + chain.tile_rows - 1) / chain.tile_rows);

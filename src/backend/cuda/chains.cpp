@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backend/cuda/chain_rewrite.h"
+#include "backend/cuda/chain_rules.h"
 #include "backend/cuda/kernels/chain_shape.h"
 #include "base/error.h"
 
@@ -15,23 +16,10 @@ namespace {
 /// are spread over a cluster.
 constexpr std::int64_t kMostRowsAlone = 4096;
 
-/// Whether both are the same rows in memory. What works row by row need not know of maps.
-bool same_rows(const Place& a, const Place& b) {
-  return a.block == b.block && a.offset == b.offset && a.rows == b.rows && a.width == b.width &&
-         a.row_stride == b.row_stride;
-}
-
-/// Which row of `whole` is the first that `p` reads, if it reads all from there on.
-std::optional<int> first_row(const ProductStep& p, const Place& whole) {
-  if (same_rows(p.a, whole)) return 0;
-  if (whole.rows < 2 || !same_rows(p.a, rows_of(whole, 1, whole.rows - 1))) return std::nullopt;
-  return p.residual.block < 0 ? std::optional(1) : std::nullopt;
-}
-
 class Joiner {
  public:
-  Joiner(const graph::Graph& graph, int max_batch, Program& program)
-      : graph_(graph), max_batch_(max_batch), program_(program), steps_(program.steps) {}
+  Joiner(int max_batch, Program& program)
+      : max_batch_(max_batch), program_(program), rules_(program.blocks), steps_(program.steps) {}
 
   void run() {
     split_firsts(steps_);
@@ -50,69 +38,14 @@ class Joiner {
     ChainMember member;
   };
 
-  // ---- what can be a member ---------------------------------------------------------------------
-
-  [[nodiscard]] const Block& block_of(const Place& place) const {
-    return program_.blocks[static_cast<std::size_t>(place.block)];
-  }
-  /// Whether rows begin at whole units of `numbers`.
-  [[nodiscard]] static bool aligned(const Place& place, std::int64_t numbers) {
-    return place.offset % numbers == 0 && place.row_stride % numbers == 0;
-  }
-  [[nodiscard]] bool octets(const Place& place) const {
-    return place.block < 0 || (block_of(place).store == Store::f16 && aligned(place, 8));
-  }
-  [[nodiscard]] bool quads(const Place& place) const {
-    if (place.block < 0) return true;
-    const Store store = block_of(place).store;
-    return (store == Store::f16 || store == Store::f32) && !block_of(place).constant &&
-           aligned(place, kQuad);
-  }
-
-  /// But for where its rows come from.
-  [[nodiscard]] bool can_join(const Step& step) const {
-    if (!step.product || step.product->first.block >= 0) return false;
-    const ProductStep& p = *step.product;
-    const Product& product = p.product;
-    if (product.operand != Store::f16 && product.operand != Store::e4m3) return false;
-    if (product.n % kQuad != 0 || product.k % 8 != 0 || !quads(p.out)) return false;
-    if (p.residual.block >= 0 && (!quads(p.residual) || block_of(p.residual).store != Store::f16)) {
-      return false;
-    }
-    return p.norm == nullptr || product.k <= kWidestChainNorm;
-  }
-
-  [[nodiscard]] bool can_begin(const Step& step) const {
-    if (!can_join(step)) return false;
-    const ProductStep& p = *step.product;
-    if (!octets(p.a)) return false;
-    switch (p.product.source) {
-      case Source::rows:
-        return p.product.operand == Store::f16 || p.product.k <= kWidestChainNorm;
-      case Source::layer_norm:
-        return true;
-      case Source::convolution:
-        return p.product.operand == Store::f16 && p.product.window.channels % 8 == 0;
-      case Source::depthwise:
-        return false;
-    }
-    return false;
-  }
-
-  [[nodiscard]] bool can_attend(const AttentionStep& step) const {
-    const Attention& a = step.attention;
-    return a.operand == Store::f16 && a.keys <= kMostChainKeys &&
-           round_up(a.head_size, 8) <= kMostChainHead && block_of(step.q).store == Store::f16 &&
-           block_of(step.k).store == Store::f16 && block_of(step.v).store == Store::f16;
-  }
-
   // ---- growing ----------------------------------------------------------------------------------
 
   bool begin(std::size_t index) {
     members_.clear();
     open_.clear();
     const Step& step = steps_[index];
-    if (step.attention ? !can_attend(*step.attention) : !can_begin(step)) return false;
+    if (step.attention ? !rules_.can_attend(*step.attention) : !rules_.can_begin(step))
+      return false;
     members_.push_back({index, {step}});
     open_.push_back(0);
     return true;
@@ -149,7 +82,7 @@ class Joiner {
   }
 
   [[nodiscard]] std::optional<ChainMember> as_product(const Step& step) const {
-    if (!can_join(step)) return std::nullopt;
+    if (!rules_.can_join(step)) return std::nullopt;
     const ProductStep& p = *step.product;
     if (p.product.source != Source::rows && p.product.source != Source::layer_norm) {
       return std::nullopt;
@@ -182,7 +115,8 @@ class Joiner {
   /// Attention whose queries a member left in shared memory, of a tile that is alone.
   [[nodiscard]] std::optional<ChainMember> as_attention(const Step& step) const {
     const AttentionStep& a = *step.attention;
-    if (!can_attend(a) || !in_octets(a) || a.attention.head_size % 16 != 0 || a.q.rows > 16) {
+    if (!rules_.can_attend(a) || !in_octets(a) || a.attention.head_size % 16 != 0 ||
+        a.q.rows > 16) {
       return std::nullopt;
     }
     for (const int open : open_) {
@@ -337,11 +271,9 @@ class Joiner {
     return member.reads && (step.product ? read == step.product->a : read == step.attention->q);
   }
 
-  static constexpr std::int64_t kQuad = 4;
-
-  const graph::Graph& graph_;
   int max_batch_;
   Program& program_;
+  ChainRules rules_;
   std::vector<Step>& steps_;
   std::vector<Open> members_;
   std::vector<int> open_;  ///< members whose output the next may read
@@ -349,8 +281,6 @@ class Joiner {
 
 }  // namespace
 
-void join_chains(const graph::Graph& graph, int max_batch, Program& program) {
-  Joiner(graph, max_batch, program).run();
-}
+void join_chains(int max_batch, Program& program) { Joiner(max_batch, program).run(); }
 
 }  // namespace assay::backend::cuda

@@ -30,7 +30,7 @@ struct ChainPlan {
 
 /// Joins what can be joined, in the order of `program.steps`. Steps must not have phases yet. The
 /// blocks are `program`'s; new ones may be added.
-void join_chains(const graph::Graph& graph, int max_batch, Program& program);
+void join_chains(int max_batch, Program& program);
 
 /// Chooses tiles and clusters of the chains, once steps have phases, lays out their shared memory
 /// and packs their weights.

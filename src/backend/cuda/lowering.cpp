@@ -88,7 +88,7 @@ Program Lowering::finish() {
     lower(node);
   }
   lower_outputs();
-  if (fused_ && store_ == Store::f16) join_chains(graph_, options_.max_batch, program_);
+  if (fused_ && store_ == Store::f16) join_chains(options_.max_batch, program_);
   plan_phases();
   plan_memory();
   finish_chains(graph_, options_.max_batch, program_);
