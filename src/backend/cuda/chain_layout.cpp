@@ -84,8 +84,8 @@ void set_rows(const ChainPlan& plan, Chain& chain) {
     chain.window = p.product.window;
   }
   chain.sequences_each = 1.0F / static_cast<float>(chain.sequences);
-  chain.tiles_each =
-      1.0F / static_cast<float>((chain.length + chain.tile_rows - 1) / chain.tile_rows);
+  const int tiles = (chain.length + chain.tile_rows - 1) / chain.tile_rows;
+  chain.tiles_each = 1.0F / static_cast<float>(tiles);
 }
 
 /// Which half each stage reads (`in`) and writes (`out`), as 0 and 1 for now, and their pitches.
