@@ -233,9 +233,9 @@ void add_study(Parser& parser) {
       "--verify exits with 1 where anything differs. docs/studies.md has the specification's "
       "keys.\n"
       "Example:\n"
-      "  assay study studies/mobilevit-cpu.toml -o studies/mobilevit-cpu\n"
+      "  assay study studies/mobilevit-cpu.toml -o again\n"
       "  assay study --verify studies/mobilevit-cpu --sample 20\n"
-      "  assay study --compare studies/mobilevit-cpu elsewhere/mobilevit-cpu");
+      "  assay study --compare studies/mobilevit-cpu again");
   verb.check([options, sampled = verb.given("--sample")] { check(*options, sampled()); });
   verb.does([options](Console& console) { return run_verb(*options, console); });
 }

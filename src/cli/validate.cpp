@@ -53,7 +53,7 @@ void add_validate(Parser& parser) {
       "numbers in a record's README.md that its study.json has; of pages, the columns of tables,\n"
       "code fences and relative links.\n"
       "Example:\n"
-      "  assay validate manifests studies docs");
+      "  assay validate manifests recipes studies");
   verb.does([paths](Console& console) { return run_validate(*paths, console); });
 }
 
