@@ -66,9 +66,24 @@ std::vector<float> reference_of(const Options& options, const bundle::Bundle& bu
   return logits;
 }
 
+void check_calibration(const Options& options, const quant::Recipe& recipe) {
+  const bool needed = quant::needs_calibration(recipe);
+  if (needed && options.calibration.empty()) {
+    throw UsageError(
+        fmt::format("the recipe {} needs --calibration FILE, which 'assay calibrate' makes from "
+                    "the fp32 bundle "
+                    "and images",
+                    recipe.name));
+  }
+  if (!needed && !options.calibration.empty()) {
+    throw UsageError(fmt::format("--calibration: the recipe {} does not take it", recipe.name));
+  }
+}
+
 Outcome measure(const Options& options) {
-  const bundle::Bundle bundle = bundle::read(options.bundle);
   const quant::Recipe recipe = quant::find_recipe(options.recipe);
+  check_calibration(options, recipe);
+  const bundle::Bundle bundle = bundle::read(options.bundle);
   std::optional<quant::Calibration> calibration;
   if (!options.calibration.empty()) calibration = quant::read_calibration(options.calibration);
   const quant::Calibration* used = calibration ? &*calibration : nullptr;

@@ -156,11 +156,15 @@ TEST(SensitivityVerb, WritesATableAndAPlot) {
   EXPECT_THAT(read(picture), HasSubstr("</svg>"));
 }
 
-TEST(SensitivityVerb, AsksForACalibrationWhereTheRecipeNeedsOne) {
-  const Outcome outcome =
+TEST(SensitivityVerb, TakesACalibrationWhereTheRecipeNeedsOne) {
+  const Outcome lacking =
       assay({"sensitivity", bundle(), "--recipe", "fp8-vit-max", "--data", source(kData)});
-  EXPECT_EQ(outcome.exit, 3);
-  EXPECT_THAT(outcome.err, HasSubstr("calibration"));
+  EXPECT_EQ(lacking.exit, 2);
+  EXPECT_THAT(lacking.err, HasSubstr("fp8-vit-max needs --calibration FILE"));
+  const Outcome idle = assay({"sensitivity", bundle(), "--recipe", "bf16", "--data", source(kData),
+                              "--calibration", "ranges.json"});
+  EXPECT_EQ(idle.exit, 2);
+  EXPECT_THAT(idle.err, HasSubstr("the recipe bf16 does not take it"));
 }
 
 }  // namespace
