@@ -12,10 +12,8 @@ namespace {
 constexpr int kChunkTarget = 24 * 1024;  ///< bytes
 constexpr int kFloat = 4;
 
-/// The two halves of shared memory that stages read and write in turn: how wide rows are there.
-struct Regions {
-  std::array<int, 2> pitch{};
-};
+/// How far apart rows are in the two halves of shared memory that stages read and write in turn.
+using Pitches = std::array<int, 2>;
 
 /// Rows of `k` numbers as a product of `operand` reads them, whatever they were before.
 int row_bytes(int k, Store operand, int steps, bool from_f16) {
@@ -89,9 +87,9 @@ void set_rows(const ChainPlan& plan, Chain& chain) {
 }
 
 /// Which half each stage reads (`in`) and writes (`out`), as 0 and 1 for now, and their pitches.
-Regions set_regions(const ChainPlan& plan, Chain& chain) {
+Pitches set_regions(const ChainPlan& plan, Chain& chain) {
   std::vector<int> half(plan.members.size(), 0);  // that the member writes
-  Regions regions;
+  Pitches pitches{};
   for (std::size_t i = 0; i < plan.members.size(); ++i) {
     const ChainMember& member = plan.members[i];
     ChainStage& s = chain.stages[i];
@@ -124,11 +122,11 @@ Regions set_regions(const ChainPlan& plan, Chain& chain) {
   for (std::size_t i = 0; i < plan.members.size(); ++i) {
     ChainStage& s = chain.stages[i];
     if (s.in_pitch > 0) {
-      int& pitch = regions.pitch[static_cast<std::size_t>(s.in)];
+      int& pitch = pitches[static_cast<std::size_t>(s.in)];
       pitch = std::max(pitch, s.in_pitch);
     }
   }
-  return regions;
+  return pitches;
 }
 
 /// Each stage's bias, scale and LayerNorm, one behind the other. Returns the bytes.
@@ -186,9 +184,8 @@ bool place_chunks(int begin, Chain& chain) {
   return true;
 }
 
-bool place_memory(const ChainPlan& plan, const Regions& regions, Chain& chain) {
-  const std::array<int, 2> bytes{regions.pitch[0] * chain.tile_rows,
-                                 regions.pitch[1] * chain.tile_rows};
+bool place_memory(const ChainPlan& plan, const Pitches& pitches, Chain& chain) {
+  const std::array<int, 2> bytes{pitches[0] * chain.tile_rows, pitches[1] * chain.tile_rows};
   int partial = 0;
   for (std::size_t i = 0; i < plan.members.size(); ++i) {
     ChainStage& s = chain.stages[i];
@@ -233,9 +230,9 @@ bool lay_out(ChainPlan& plan, int tile_rows, int cluster) {
       if (unready && s.k > widest_norm) return false;
     }
   }
-  const Regions regions = set_regions(plan, chain);
+  const Pitches pitches = set_regions(plan, chain);
   chain.constants_bytes = place_constants(plan, chain);
-  if (!place_memory(plan, regions, chain)) return false;
+  if (!place_memory(plan, pitches, chain)) return false;
   plan.chain = chain;
   return true;
 }

@@ -20,12 +20,10 @@ constexpr std::int64_t kDeepestStem = 75;
 constexpr std::int64_t kMostPooled = 4096;
 
 bool has_weights(const graph::Graph& graph, const graph::Node& node) {
-  const auto constant = [&](std::size_t input) {
-    const graph::ValueId id = graph::input_or_none(node, input);
-    return id == graph::kNone || graph.value(id).constant.has_value();
-  };
-  return node.precision == graph::Precision::fp16 && constant(kWeightInput) &&
-         constant(kBiasInput) && graph::input_or_none(node, kResidualInput) == graph::kNone;
+  return node.precision == graph::Precision::fp16 &&
+         is_constant_or_none(graph, node, kWeightInput) &&
+         is_constant_or_none(graph, node, kBiasInput) &&
+         graph::input_or_none(node, kResidualInput) == graph::kNone;
 }
 
 /// [n][k] as [k][n], rounded to f16.

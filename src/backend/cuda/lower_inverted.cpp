@@ -16,15 +16,11 @@ using graph::kWeightInput;
 
 constexpr std::int64_t kOctet = 8;
 
-bool is_constant(const graph::Graph& graph, const graph::Node& node, std::size_t input) {
-  const graph::ValueId id = graph::input_or_none(node, input);
-  return id == graph::kNone || graph.value(id).constant.has_value();
-}
-
 bool is_product(const graph::Graph& graph, const graph::Node& node, graph::Activation activation) {
   return is_pointwise(graph, node) && node.precision == graph::Precision::fp16 &&
          std::get<graph::Conv2d>(node.op).activation == activation &&
-         is_constant(graph, node, kWeightInput) && is_constant(graph, node, kBiasInput);
+         is_constant_or_none(graph, node, kWeightInput) &&
+         is_constant_or_none(graph, node, kBiasInput);
 }
 
 bool is_small_depthwise(const graph::Graph& graph, const graph::Node& node) {
@@ -35,7 +31,8 @@ bool is_small_depthwise(const graph::Graph& graph, const graph::Node& node) {
          (op.stride[0] == 1 || op.stride[0] == 2) && op.padding == std::array{1, 1} &&
          op.dilation == std::array{1, 1} && op.activation == graph::Activation::silu &&
          graph::input_or_none(node, kResidualInput) == graph::kNone &&
-         is_constant(graph, node, kWeightInput) && is_constant(graph, node, kBiasInput);
+         is_constant_or_none(graph, node, kWeightInput) &&
+         is_constant_or_none(graph, node, kBiasInput);
 }
 
 /// Rows of f16 in whole octets, each aligned to 16 bytes, in the order of the pixels.

@@ -101,7 +101,8 @@ class Lowering {
   void lower(const graph::Node& node);
   /// How many nodes from `first` on only unfold or fold a map, and so are no steps.
   std::size_t skip_fold(std::size_t first);
-  /// How many nodes from `first` on are one step: an inverted residual, or none.
+  /// How many nodes from `first` on are one step of their own kind: the stem, a mean and its linear
+  /// layer, an inverted residual; 0: none.
   std::size_t lower_together(std::size_t first);
   [[nodiscard]] bool can_put_off(const graph::Node& node) const;
   void lower_outputs();

@@ -199,6 +199,11 @@ std::vector<float> channels_last(std::span<const float> weight, std::int64_t out
   return taps_first(weight, outputs, taps);
 }
 
+bool is_constant_or_none(const graph::Graph& graph, const graph::Node& node, std::size_t input) {
+  const graph::ValueId id = graph::input_or_none(node, input);
+  return id == graph::kNone || graph.value(id).constant.has_value();
+}
+
 std::vector<float> constant_input(const graph::Graph& graph, const graph::Node& node,
                                   std::size_t input, std::string_view role) {
   const graph::ValueId id = graph::input_or_none(node, input);

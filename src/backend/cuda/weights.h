@@ -61,6 +61,9 @@ PackedWeight pack_weight(const graph::Graph& graph, const graph::Node& node, Con
 std::vector<float> channels_last(std::span<const float> weight, std::int64_t outputs,
                                  std::int64_t taps);
 
+/// Whether a node's input is a constant, or left off.
+bool is_constant_or_none(const graph::Graph& graph, const graph::Node& node, std::size_t input);
+
 /// The numbers of a node's constant input, as fp32; none where it is left off. `role` names it in
 /// the message. Throws unsupported where it is computed.
 std::vector<float> constant_input(const graph::Graph& graph, const graph::Node& node,
